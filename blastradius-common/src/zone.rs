@@ -1,0 +1,113 @@
+//! Zones: where an object lies decides what may be done to it.
+
+/// The zone of an object. The nearest marked ancestor decides; a [`Zone::Denied`] anywhere above wins.
+///
+/// The discriminants cross the kernel boundary inside marks and events; 0 means "no mark".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Zone {
+    /// `/`, the system roots, homes, mount points: never, by nobody.
+    Floor = 1,
+    /// A root of scope, or an ancestor of scope or of something protected.
+    Root = 2,
+    /// What git needs to give the past back: `objects`, `refs`, `logs`, `HEAD`, `packed-refs`, `config`.
+    History = 3,
+    /// The guard's own state, logs, pins, trust store and `.blastradius` files.
+    Own = 4,
+    /// What a `deny` line names.
+    Denied = 5,
+    /// Where an agent may destroy: the work tree, scratch, and what an `allow` line names.
+    Scope = 6,
+    /// Created by this session.
+    Born = 7,
+    /// Owned and rebuilt by a tool that is present (`~/.npm`, `~/.cargo/registry`, …).
+    State = 8,
+    /// Other dotfiles and dot-directories of a home.
+    Config = 9,
+    /// The rest of a home, and other work trees.
+    Personal = 10,
+    /// Below the system roots.
+    System = 11,
+    /// Everything else: `/srv`, `/mnt`, other mounts.
+    Other = 12,
+}
+
+/// What is done to one object, as the zone table distinguishes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum Operation {
+    /// unlink, rmdir, the loss of a name by any road.
+    Remove = 0,
+    /// A rename that takes the object out of the marked directory that protects it.
+    MoveOut = 1,
+    /// Content cut to a length, usually zero.
+    Truncate = 2,
+    /// Another object takes over this one's name (rename over, EXCHANGE, `cp` over).
+    Replace = 3,
+    /// Mode, owner, ACL or flags of this one object.
+    Metadata = 4,
+    /// The same, of a whole tree.
+    MetadataRecursive = 5,
+}
+
+impl Zone {
+    /// All zones, in the order of the table in the documentation.
+    pub const ALL: [Self; 12] = [
+        Self::Floor,
+        Self::Root,
+        Self::History,
+        Self::Own,
+        Self::Denied,
+        Self::Scope,
+        Self::Born,
+        Self::State,
+        Self::Config,
+        Self::Personal,
+        Self::System,
+        Self::Other,
+    ];
+
+    /// The word used in output and documentation.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Floor => "floor",
+            Self::Root => "root",
+            Self::History => "history",
+            Self::Own => "self",
+            Self::Denied => "denied",
+            Self::Scope => "scope",
+            Self::Born => "born",
+            Self::State => "state",
+            Self::Config => "config",
+            Self::Personal => "personal",
+            Self::System => "system",
+            Self::Other => "other",
+        }
+    }
+
+    /// The zone with this discriminant, if there is one.
+    pub const fn from_u8(value: u8) -> Option<Self> {
+        if value >= 1 && value as usize <= Self::ALL.len() {
+            Some(Self::ALL[value as usize - 1])
+        } else {
+            None
+        }
+    }
+
+    /// The syscall layer's word on `operation` in this zone, before roles and grants.
+    ///
+    /// This is the zone table of the documentation. `true` means the kernel lets it pass.
+    pub const fn permits(self, operation: Operation) -> bool {
+        use Operation::{Metadata, MetadataRecursive, MoveOut, Remove, Replace, Truncate};
+        match self {
+            Self::Floor | Self::Own | Self::Denied => false,
+            // Scope roots and ancestors of marks keep their name; what lies in them has its own zone.
+            Self::Root => !matches!(operation, Remove | MoveOut | MetadataRecursive),
+            Self::History => false,
+            Self::Scope | Self::Born | Self::State => true,
+            // An edit (atomic save, O_TRUNC rewrite) is what editors and package managers do all day.
+            Self::Config => matches!(operation, Truncate | Replace | Metadata),
+            Self::Personal | Self::System | Self::Other => matches!(operation, Metadata),
+        }
+    }
+}

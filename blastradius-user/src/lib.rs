@@ -1,0 +1,20 @@
+//! blastradius: a deterministic guard between an agent and the machine's data.
+//!
+//! | room | what happens there |
+//! |---|---|
+//! | [`shell`] | text → abstract evaluation → calls of programs; no I/O |
+//! | [`programs`] | one file per program family: argv → effects; no I/O |
+//! | [`policy`] | zones, scope, rules, and the judge that both layers ask |
+//! | `guard` | Linux: the syscall layer and the supervisor |
+//! | [`hosts`] | one file per agent host |
+//! | [`report`] | findings as text, JSON and log lines |
+//! | [`cli`] | one file per subcommand |
+
+pub mod cli;
+#[cfg(target_os = "linux")]
+pub mod guard;
+pub mod hosts;
+pub mod policy;
+pub mod programs;
+pub mod report;
+pub mod shell;

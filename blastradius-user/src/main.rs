@@ -1,0 +1,3 @@
+//! The `blastradius` binary: it only dispatches.
+
+fn main() {}
