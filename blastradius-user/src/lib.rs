@@ -1,5 +1,7 @@
 //! blastradius: a deterministic guard between an agent and the machine's data.
 //!
+//! [`analysis`] joins the rooms of the text layer:
+//!
 //! | room | what happens there |
 //! |---|---|
 //! | [`shell`] | text → abstract evaluation → calls of programs; no I/O |
@@ -10,6 +12,7 @@
 //! | [`report`] | findings as text, JSON and log lines |
 //! | [`cli`] | one file per subcommand |
 
+pub mod analysis;
 pub mod cli;
 #[cfg(target_os = "linux")]
 pub mod guard;

@@ -5,4 +5,5 @@
 
 pub mod effect;
 pub mod finding;
+pub mod mode;
 pub mod plan;
