@@ -3,6 +3,10 @@
 //! A family reads its program's real option grammar and tells the [`Machine`] what would be destroyed. It never looks
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
+pub mod table;
+
+pub use table::{is_destructive, lookup};
+
 use std::path::PathBuf;
 use std::rc::Rc;
 
