@@ -1,2 +1,36 @@
-//! Everything a contributor runs.
-fn main() {}
+//! Everything that a contributor runs: `cargo xtask COMMAND`.
+
+mod apt;
+mod house;
+mod proc;
+mod vm;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Everything that a contributor of blastradius runs
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Vm(vm::Request),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Task::Vm(request) => vm::run(&request),
+    };
+    match done {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
