@@ -3,6 +3,7 @@
 mod apt;
 mod house;
 mod proc;
+mod setup;
 mod vm;
 
 use std::process::ExitCode;
@@ -19,11 +20,13 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    Setup(setup::Request),
     Vm(vm::Request),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
+        Task::Setup(request) => setup::run(&request),
         Task::Vm(request) => vm::run(&request),
     };
     match done {

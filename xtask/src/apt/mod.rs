@@ -20,6 +20,8 @@ use sources::Archive;
 /// A set of suites with lists of its own.
 pub(crate) struct PrivateRoot {
     dir: PathBuf,
+    /// Whether the packages that are installed here are taken into account.
+    installs: bool,
 }
 
 /// One version of one package in one suite.
@@ -36,18 +38,27 @@ pub(crate) struct Candidate {
 impl PrivateRoot {
     /// A root to look up and download packages that are never installed.
     pub(crate) fn for_downloads(dir: PathBuf, archive: &Archive, suites: &[&str]) -> Result<Self> {
+        Self::new(dir, archive, suites, false)
+    }
+
+    /// A root to install packages from.
+    pub(crate) fn for_installing(dir: PathBuf, archive: &Archive, suites: &[&str]) -> Result<Self> {
+        Self::new(dir, archive, suites, true)
+    }
+
+    fn new(dir: PathBuf, archive: &Archive, suites: &[&str], installs: bool) -> Result<Self> {
         for sub in ["lists/partial", "cache/archives/partial"] {
             let sub = dir.join(sub);
             fs::create_dir_all(&sub).with_context(|| format!("cannot make {}", sub.display()))?;
         }
         let lines: String = suites.iter().map(|suite| archive.line(suite) + "\n").collect();
         fs::write(dir.join("sources.list"), lines).context("cannot write the private sources.list")?;
-        Ok(Self { dir })
+        Ok(Self { dir, installs })
     }
 
     /// An apt command that sees only this root's suites.
     pub(crate) fn apt(&self, program: &str) -> Command {
-        let Self { dir } = self;
+        let Self { dir, installs } = self;
         let mut command = Command::new(program);
         command.env("LC_ALL", "C").env("DEBIAN_FRONTEND", "noninteractive");
         let mut option = |name: &str, value: &str| {
@@ -62,7 +73,9 @@ impl PrivateRoot {
         option("Acquire::Retries", "3");
         option("APT::Sandbox::User", "root");
         option("DPkg::Lock::Timeout", "600");
-        option("Dir::State::status", "/dev/null");
+        if !installs {
+            option("Dir::State::status", "/dev/null");
+        }
         command
     }
 

@@ -26,7 +26,10 @@ use std::{
 use anyhow::{Context as _, Result, bail};
 use clap::{Args, ValueEnum};
 
-use crate::proc;
+use crate::{
+    proc,
+    setup::{self, requirements::Job},
+};
 use cpio::{Archive, Mode};
 use fetch::Fetched;
 use qemu::{End, Machine};
@@ -130,6 +133,7 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         return Ok(0);
     }
     let kernel = table.kernel(&request.kernel)?;
+    setup::ensure(&[Job::Vm])?;
     let fetched = fetch::ensure(&table, kernel, false)?;
     let work = tempfile::Builder::new().prefix("blastradius-vm-").tempdir()?;
     let nonce = nonce()?;
