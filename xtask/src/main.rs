@@ -1,9 +1,12 @@
 //! Everything that a contributor runs: `cargo xtask COMMAND`.
 
 mod apt;
+mod cargo;
 mod house;
 mod proc;
+mod program;
 mod setup;
+mod test;
 mod vm;
 
 use std::process::ExitCode;
@@ -21,12 +24,19 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Task {
     Setup(setup::Request),
+    /// Build the program as it is released, with the kernel side in it
+    Build,
+    Run(program::Request),
+    Test(test::Request),
     Vm(vm::Request),
 }
 
 fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Task::Setup(request) => setup::run(&request),
+        Task::Build => program::build_and_tell(),
+        Task::Run(request) => program::run(&request),
+        Task::Test(request) => test::run(&request),
         Task::Vm(request) => vm::run(&request),
     };
     match done {

@@ -2,7 +2,7 @@
 
 mod debian;
 pub(crate) mod linker;
-mod machine;
+pub(crate) mod machine;
 pub(crate) mod requirements;
 
 use std::process::Command;
@@ -12,9 +12,10 @@ use clap::Args;
 
 use crate::{
     proc,
+    test::steps,
     vm::{
         fetch,
-        table::{Need, Table, Tier},
+        table::{Need, Table},
     },
 };
 use requirements::{Get, Job, REQUIREMENTS, Requirement};
@@ -43,8 +44,8 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
     let table = Table::read()?;
     for kernel in &table.kernels {
         let cached = fetch::cached(kernel)?;
-        // What no short run needs is fetched when it is used.
-        if kernel.tier == Tier::Long && cached.is_none() {
+        // What only long test runs need is fetched when it is used.
+        if cached.is_none() && !steps::kernels_of_every_run().any(|series| series == kernel.series) {
             continue;
         }
         match fetch::ensure(&table, kernel, request.refresh) {

@@ -125,6 +125,27 @@ impl FileSystem {
     }
 }
 
+impl Request {
+    /// A command on a kernel, and the rest as it is when nothing is said.
+    pub(crate) fn new(kernel: &str, command: Vec<OsString>) -> Self {
+        Self {
+            kernel: kernel.to_owned(),
+            cpus: 2,
+            mem: 1024,
+            timeout: 180,
+            append: String::new(),
+            fs: FileSystem::Tmpfs,
+            copy: Vec::new(),
+            env: Vec::new(),
+            icount: false,
+            allow_warnings: false,
+            show_log: false,
+            list: false,
+            command,
+        }
+    }
+}
+
 /// Boots, runs, and returns the exit code. What happened is told on standard error.
 pub(crate) fn run(request: &Request) -> Result<i32> {
     let table = Table::read()?;
@@ -166,9 +187,8 @@ fn list(table: &Table) -> Result<()> {
     for kernel in &table.kernels {
         let cached = fetch::cached(kernel)?;
         let version = cached.map_or_else(|| "not fetched".to_owned(), |fetched| fetched.about.version);
-        let (need, tier) = (kernel.need.name(), kernel.tier.name());
         let lsm = if kernel.lsm_bpf { "" } else { " (bpf added to its security modules)" };
-        println!("{:<7} {version:<20} {need:<9} {tier:<6} {}{lsm}", kernel.series, kernel.why);
+        println!("{:<7} {version:<20} {:<9} {}{lsm}", kernel.series, kernel.need.name(), kernel.why);
     }
     Ok(())
 }

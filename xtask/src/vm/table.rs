@@ -30,8 +30,6 @@ pub(crate) struct Kernel {
     pub(crate) suites: Vec<String>,
     /// Whether a test run may do without it.
     pub(crate) need: Need,
-    /// Which test runs include it.
-    pub(crate) tier: Tier,
     /// Whether it lists `bpf` among its security modules by itself.
     pub(crate) lsm_bpf: bool,
     /// What its command line needs.
@@ -51,32 +49,12 @@ pub(crate) enum Need {
     Optional,
 }
 
-/// Which test runs include a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Tier {
-    /// Every one.
-    Short,
-    /// Those with `--long`.
-    Long,
-}
-
 impl Need {
     /// As the table has it.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Required => "required",
             Self::Optional => "optional",
-        }
-    }
-}
-
-impl Tier {
-    /// As the table has it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Short => "short",
-            Self::Long => "long",
         }
     }
 }
