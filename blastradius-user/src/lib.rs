@@ -1,5 +1,7 @@
 //! blastradius: a deterministic guard between an agent and the machine's data.
 //!
+//! [`analysis`] joins the rooms of the text layer:
+//!
 //! | room | what happens there |
 //! |---|---|
 //! | [`shell`] | text → abstract evaluation → calls of programs; no I/O |
@@ -7,9 +9,11 @@
 //! | [`policy`] | zones, scope, rules, and the judge that both layers ask |
 //! | `guard` | Linux: the syscall layer and the supervisor |
 //! | [`hosts`] | one file per agent host |
+//! | [`system`] | the machine that we run on, behind the text layer's `World` |
 //! | [`report`] | findings as text, JSON and log lines |
 //! | [`cli`] | one file per subcommand |
 
+pub mod analysis;
 pub mod cli;
 #[cfg(target_os = "linux")]
 pub mod guard;
@@ -18,3 +22,4 @@ pub mod policy;
 pub mod programs;
 pub mod report;
 pub mod shell;
+pub mod system;
