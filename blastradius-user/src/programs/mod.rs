@@ -3,6 +3,14 @@
 //! A family reads its program's real option grammar and tells the [`Machine`] what would be destroyed. It never looks
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
+pub mod acts;
+pub mod options;
+pub mod table;
+pub mod words;
+
+#[cfg(test)]
+pub mod testing;
+
 use std::path::PathBuf;
 use std::rc::Rc;
 
