@@ -3,9 +3,14 @@
 //! A family reads its program's real option grammar and tells the [`Machine`] what would be destroyed. It never looks
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
+pub mod accounts;
 pub mod acts;
+pub mod git;
 pub mod options;
+pub mod power;
+pub mod storage;
 pub mod table;
+mod verbs;
 pub mod words;
 
 #[cfg(test)]
