@@ -11,6 +11,8 @@ pub mod words;
 #[cfg(test)]
 pub mod testing;
 
+pub use table::{is_destructive, lookup};
+
 use std::path::PathBuf;
 use std::rc::Rc;
 
