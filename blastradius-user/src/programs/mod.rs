@@ -4,8 +4,17 @@
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
 pub mod acts;
+pub mod cp;
+pub mod dd;
+pub mod find;
+pub mod landing;
+pub mod ln;
+pub mod mv;
 pub mod options;
+pub mod rm;
 pub mod table;
+pub mod tee;
+pub mod truncate;
 pub mod words;
 
 #[cfg(test)]
