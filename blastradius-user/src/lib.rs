@@ -9,6 +9,7 @@
 //! | [`policy`] | zones, scope, rules, and the judge that both layers ask |
 //! | `guard` | Linux: the syscall layer and the supervisor |
 //! | [`hosts`] | one file per agent host |
+//! | [`system`] | the machine that we run on, behind the text layer's `World` |
 //! | [`report`] | findings as text, JSON and log lines |
 //! | [`cli`] | one file per subcommand |
 
@@ -21,3 +22,4 @@ pub mod policy;
 pub mod programs;
 pub mod report;
 pub mod shell;
+pub mod system;

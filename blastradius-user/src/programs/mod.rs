@@ -3,18 +3,32 @@
 //! A family reads its program's real option grammar and tells the [`Machine`] what would be destroyed. It never looks
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
-pub mod accounts;
 pub mod acts;
-pub mod git;
+pub mod cp;
+pub mod dd;
+pub mod find;
+pub mod landing;
+pub mod ln;
+pub mod mv;
 pub mod options;
+pub mod rm;
+pub mod table;
+pub mod tee;
+pub mod truncate;
+pub mod words;
+
+pub mod accounts;
+pub mod git;
+pub mod posture;
 pub mod power;
 pub mod storage;
-pub mod table;
+pub mod sysconfig;
 mod verbs;
-pub mod words;
 
 #[cfg(test)]
 pub mod testing;
+
+pub use table::{is_destructive, lookup};
 
 use std::path::PathBuf;
 use std::rc::Rc;

@@ -3,10 +3,26 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::programs::Program;
+use crate::programs::{Program, cp, dd, find, ln, mv, rm, tee, truncate};
+use crate::programs::{accounts, git, posture, power, storage, sysconfig};
 
 /// The families' tables. A later family wins where two know one name.
-const FAMILIES: &[&[(&str, Program)]] = &[];
+const FAMILIES: &[&[(&str, Program)]] = &[
+    cp::PROGRAMS,
+    dd::PROGRAMS,
+    find::PROGRAMS,
+    ln::PROGRAMS,
+    mv::PROGRAMS,
+    rm::PROGRAMS,
+    tee::PROGRAMS,
+    truncate::PROGRAMS,
+    accounts::PROGRAMS,
+    posture::PROGRAMS,
+    sysconfig::PROGRAMS,
+    git::PROGRAMS,
+    power::PROGRAMS,
+    storage::PROGRAMS,
+];
 
 /// Programs that destroy when they are called as they usually are. Text that cannot be parsed is searched for these.
 const DESTRUCTIVE: &[&str] = &[

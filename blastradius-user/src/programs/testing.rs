@@ -1,75 +1,13 @@
 //! A machine for the families' tests: a made-up file system, and a record of everything it is told.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::rc::Rc;
 
 use crate::policy::effect::{Act, Base, Effect};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings};
 use crate::shell::value::{Abstract, Cause, Field, Glob, Piece};
-use crate::shell::world::{GitState, Kind, Look, Meta, MountPoint, Platform, World};
-
-/// A made-up file system and environment.
-#[derive(Default)]
-pub struct FakeWorld {
-    entries: BTreeMap<PathBuf, Kind>,
-    links: BTreeMap<PathBuf, PathBuf>,
-    files: BTreeMap<PathBuf, String>,
-    env: BTreeMap<String, String>,
-}
-
-impl World for FakeWorld {
-    fn platform(&self) -> Platform {
-        Platform::Linux
-    }
-    fn env(&self, name: &str) -> Option<Rc<str>> {
-        self.env.get(name).map(|value| value.as_str().into())
-    }
-    fn env_names(&self) -> Vec<String> {
-        self.env.keys().cloned().collect()
-    }
-    fn cwd(&self) -> PathBuf {
-        "/w".into()
-    }
-    fn uid(&self) -> u32 {
-        1000
-    }
-    fn home_of(&self, user: Option<&str>) -> Option<PathBuf> {
-        Some(match user {
-            Some("root") => "/root".into(),
-            Some(user) => Path::new("/home").join(user),
-            None => "/home/dev".into(),
-        })
-    }
-    fn homes(&self) -> Vec<PathBuf> {
-        vec!["/root".into(), "/home/dev".into()]
-    }
-    fn look(&self, path: &Path) -> Look {
-        let kind = self.entries.get(path).copied();
-        kind.map_or(Look::Absent, |kind| Look::Found(Meta { kind, size: 1, uid: 1000, nlink: 1 }))
-    }
-    fn read_link(&self, path: &Path) -> Option<PathBuf> {
-        self.links.get(path).cloned()
-    }
-    fn read_dir(&self, path: &Path, limit: usize) -> Option<Vec<(OsString, Kind)>> {
-        let below = self.entries.iter().filter(|(entry, _)| entry.parent() == Some(path));
-        let named = below.filter_map(|(entry, kind)| Some((entry.file_name()?.to_owned(), *kind)));
-        Some(named.take(limit).collect())
-    }
-    fn read_file(&self, path: &Path, _limit: usize) -> Option<Vec<u8>> {
-        self.files.get(path).map(|text| text.clone().into_bytes())
-    }
-    fn mounts(&self) -> Rc<[MountPoint]> {
-        Rc::from([])
-    }
-    fn git_state(&self, _root: &Path, _below: &Path) -> Option<GitState> {
-        None
-    }
-    fn which(&self, _name: &str) -> Option<PathBuf> {
-        None
-    }
-}
+use crate::shell::world::memory::MemoryWorld;
+use crate::shell::world::{Platform, World};
 
 /// A nested command that was handed over.
 #[derive(Debug)]
@@ -83,7 +21,7 @@ pub struct Ran {
 /// Records what a family says.
 pub struct Recorder {
     /// The made-up machine.
-    pub world: FakeWorld,
+    pub world: MemoryWorld,
     /// Standard input.
     pub stdin: Input,
     /// Every effect, as said.
@@ -102,9 +40,7 @@ pub struct Recorder {
 
 impl Default for Recorder {
     fn default() -> Self {
-        let mut world = FakeWorld::default();
-        world.entries.insert("/".into(), Kind::Directory);
-        world.entries.insert("/w".into(), Kind::Directory);
+        let world = MemoryWorld::new(Platform::Linux).account("dev", "/home/dev").cwd("/w");
         Self {
             world,
             stdin: Input::Inherited,
@@ -120,28 +56,20 @@ impl Default for Recorder {
 
 impl Recorder {
     /// With a directory; relative paths lie in the working directory `/w`.
-    pub fn directory(mut self, path: &str) -> Self {
-        self.world.entries.insert(Path::new("/w").join(path), Kind::Directory);
-        self
+    pub fn directory(self, path: &str) -> Self {
+        Self { world: self.world.dir(&absolute(path)), ..self }
     }
     /// With a file that holds `text`.
-    pub fn file(mut self, path: &str, text: &str) -> Self {
-        let path = Path::new("/w").join(path);
-        self.world.entries.insert(path.clone(), Kind::File);
-        self.world.files.insert(path, text.into());
-        self
+    pub fn file(self, path: &str, text: &str) -> Self {
+        Self { world: self.world.file(&absolute(path), text), ..self }
     }
     /// With a link.
-    pub fn link(mut self, path: &str, target: &str) -> Self {
-        let path = Path::new("/w").join(path);
-        self.world.entries.insert(path.clone(), Kind::Link);
-        self.world.links.insert(path, target.into());
-        self
+    pub fn link(self, path: &str, target: &str) -> Self {
+        Self { world: self.world.link(&absolute(path), target), ..self }
     }
     /// With a variable in the environment.
-    pub fn env(mut self, name: &str, value: &str) -> Self {
-        self.world.env.insert(name.into(), value.into());
-        self
+    pub fn env(self, name: &str, value: &str) -> Self {
+        Self { world: self.world.env(name, value), ..self }
     }
     /// With this on standard input.
     pub fn stdin(mut self, input: Input) -> Self {
@@ -184,14 +112,15 @@ impl Machine for Recorder {
         Base::Known(Rc::new("/w".into()))
     }
     fn variable(&self, name: &str) -> Option<Abstract> {
-        self.world.env.get(name).map(|value| Abstract::known(value))
+        World::env(&self.world, name).map(|value| Abstract::known(&value))
     }
     fn stdin(&self) -> Input {
         self.stdin.clone()
     }
     fn read_file(&mut self, operand: &Field) -> Option<Abstract> {
         let name = operand.as_known()?;
-        self.world.files.get(&Path::new("/w").join(&*name)).map(|text| Abstract::known(text))
+        let text = self.world.read_file(Path::new(&absolute(&name)), usize::MAX)?;
+        Some(Abstract::known(&String::from_utf8_lossy(&text)))
     }
     fn effect(&mut self, effect: Effect) {
         self.effects.push(effect);
@@ -219,8 +148,12 @@ impl Machine for Recorder {
     }
 }
 
-/// A command line for tests: words are separated by blanks, `'…'` keeps blanks, `?` alone or `?x` at the start of a
-/// word is a hole, and a word with `*` is a glob without matches.
+fn absolute(path: &str) -> String {
+    Path::new("/w").join(path).to_string_lossy().into_owned()
+}
+
+/// A command line for tests: words are separated by blanks, `'…'` keeps blanks, a `?` at
+/// the start of a word is a hole, and a word with `*` is a glob without matches.
 pub fn fields(line: &str) -> Vec<Field> {
     let mut words = vec![(String::new(), false)];
     let mut quoted = false;

@@ -76,12 +76,15 @@ pub fn joined<'a>(fields: impl IntoIterator<Item = &'a Field>) -> Abstract {
 
 /// `DIR/NAME`, where NAME is the last component of `source`: where a file lands that is copied into a directory.
 pub fn below(directory: &Field, source: &Field) -> Field {
+    let known = source.as_known();
+    let name = known.as_deref().map(|path| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
+    if name == Some(".") {
+        return directory.clone();
+    }
     let mut text = directory.text.clone();
     if !ends_with_slash(&text) {
         text.push_text("/");
     }
-    let known = source.as_known();
-    let name = known.as_deref().map(|path| path.trim_end_matches('/').rsplit('/').next().unwrap_or_default());
     match name {
         Some(name) => text.push_text(name),
         // Whatever the source turns out to be called, its last component is a single name.
