@@ -200,7 +200,7 @@ impl World for System {
     }
 
     fn mounts(&self) -> Rc<[MountPoint]> {
-        self.mounts.get_or_init(|| mounts::read().into()).clone()
+        self.mounts.get_or_init(|| mounts::read(self.root.as_deref()).into()).clone()
     }
 
     fn git_state(&self, root: &Path, below: &Path) -> Option<GitState> {

@@ -1,16 +1,29 @@
 //! The mount table.
 
+use std::path::Path;
+
 use crate::shell::world::MountPoint;
 
-/// The mount points that this process sees; empty if they cannot be read.
+/// The mount points below `root` (ours if `None`), named as a process with that root names them; empty if they cannot
+/// be read.
 #[cfg(target_os = "linux")]
-pub(super) fn read() -> Vec<MountPoint> {
-    std::fs::read_to_string("/proc/self/mountinfo").map(|text| parse(&text)).unwrap_or_default()
+pub(super) fn read(root: Option<&Path>) -> Vec<MountPoint> {
+    let table = |path: &Path| std::fs::read_to_string(path).map(|text| parse(&text)).unwrap_or_default();
+    let Some(root) = root else { return table(Path::new("/proc/self/mountinfo")) };
+    // /proc/PID/root has a mountinfo beside it, already in the terms of that process.
+    if root.starts_with("/proc") {
+        return table(&root.with_file_name("mountinfo"));
+    }
+    let inside = |mount: MountPoint| {
+        let path = Path::new("/").join(mount.path.strip_prefix(root).ok()?);
+        Some(MountPoint { path, ..mount })
+    };
+    table(Path::new("/proc/self/mountinfo")).into_iter().filter_map(inside).collect()
 }
 
 /// The mount points that this process sees, as getmntinfo(3) lists them.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn read() -> Vec<MountPoint> {
+pub(super) fn read(_root: Option<&Path>) -> Vec<MountPoint> {
     use std::ffi::{CStr, OsStr};
     use std::os::unix::ffi::OsStrExt as _;
     let mut table: *mut libc::statfs = std::ptr::null_mut();
@@ -100,6 +113,6 @@ mod tests {
 
     #[test]
     fn the_root_of_this_machine_is_mounted() {
-        assert!(read().iter().any(|mount| mount.path.as_os_str() == "/"));
+        assert!(read(None).iter().any(|mount| mount.path.as_os_str() == "/"));
     }
 }
