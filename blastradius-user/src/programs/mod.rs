@@ -12,10 +12,13 @@ pub mod ln;
 pub mod mv;
 pub mod options;
 pub mod rm;
+pub mod shells;
 pub mod table;
 pub mod tee;
 pub mod truncate;
 pub mod words;
+pub mod wrappers;
+pub mod xargs;
 
 #[cfg(test)]
 pub mod testing;
