@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::programs::{
-    Call, Machine, Program, cp, dd, find, ln, mv, rm, shells, tee, truncate, wrappers, xargs,
+    Call, Machine, Program, cp, dd, enclosures, find, ln, mv, parallel, remote_shell, rm, shells, sudo, tee,
+    terminals, truncate, wrappers, xargs,
 };
 
 /// The families' tables.
@@ -20,6 +21,11 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     shells::PROGRAMS,
     wrappers::PROGRAMS,
     wrappers::SPECIAL,
+    sudo::PROGRAMS,
+    enclosures::PROGRAMS,
+    remote_shell::PROGRAMS,
+    terminals::PROGRAMS,
+    parallel::PROGRAMS,
     xargs::PROGRAMS,
 ];
 

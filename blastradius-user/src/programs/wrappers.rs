@@ -671,8 +671,14 @@ fn start_stop_daemon(call: &Call<'_>, machine: &mut dyn Machine) {
     machine.run_argv(argv, Surroundings { cwd, ..Surroundings::default() });
 }
 
-static AT: Grammar =
-    Grammar::new(&[value("f", ""), value("qt", ""), flag("l", ""), flag("rdc", ""), flag("mMbvV", "")]);
+static AT: Grammar = Grammar::new(&[
+    value("f", ""),
+    value("qt", ""),
+    flag("l", ""),
+    flag("rdc", ""),
+    flag("mMbv", ""),
+    flag("V", ""),
+]);
 
 /// at(1) and batch(1): a shell reads the text later.
 fn at(call: &Call<'_>, machine: &mut dyn Machine) {
