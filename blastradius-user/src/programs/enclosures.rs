@@ -174,7 +174,8 @@ const BWRAP: &[(&[&str], usize)] = &[
 
 /// bwrap(1): the root is an empty tmpfs, and only what is bound read-write is the machine's own.
 fn bwrap(call: &Call<'_>, machine: &mut dyn Machine) {
-    let mut surroundings = Surroundings { elsewhere: Some("bwrap".into()), ..Surroundings::default() };
+    let mut surroundings =
+        Surroundings { elsewhere: Some("bwrap".into()), throwaway: true, ..Surroundings::default() };
     let base = machine.cwd();
     let mut place = 0;
     while let Some(word) = call.args.get(place) {

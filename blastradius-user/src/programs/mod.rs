@@ -25,6 +25,14 @@ pub mod words;
 pub mod wrappers;
 pub mod xargs;
 
+pub mod accounts;
+pub mod git;
+pub mod posture;
+pub mod power;
+pub mod storage;
+pub mod sysconfig;
+mod verbs;
+
 #[cfg(test)]
 pub mod testing;
 
@@ -95,6 +103,12 @@ pub struct Surroundings {
     pub elsewhere: Option<Rc<str>>,
     /// In that place, these directories are the machine's own (`docker run -v HOST:INSIDE`): (inside, host).
     pub binds: Vec<(PathBuf, PathBuf)>,
+    /// That place is made for this command and thrown away after it (`docker run`): what is lost there and lies below
+    /// none of `binds` is no loss.
+    pub throwaway: bool,
+    /// The text stands in this file (a recipe, a script): only what it does to known targets counts, for what is unset
+    /// or unknown is judged when the file runs.
+    pub script: Option<Rc<str>>,
     /// Its standard input is this instead of the carrier's.
     pub stdin: Option<Input>,
     /// It runs once for each of these instead (xargs, find -exec, parallel): appended, or put in place of `{}`.

@@ -152,7 +152,9 @@ pub fn run_script(
         let mut whole = Abstract::known(settings);
         whole.push(&text);
         let dialect = dialect_of(&text).unwrap_or(dialect);
-        machine.run_text(&whole, dialect, argv.to_vec(), Surroundings::default());
+        let surroundings =
+            Surroundings { script: Some(Rc::clone(&script.source)), ..Surroundings::default() };
+        machine.run_text(&whole, dialect, argv.to_vec(), surroundings);
     } else if script.text.has_hole() {
         acts::thing(
             machine,

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::programs::{
-    Call, Machine, Program, cp, dd, enclosures, find, ln, mv, parallel, remote_shell, rm, shells, sudo, tee,
-    terminals, truncate, wrappers, xargs,
+    Call, Machine, Program, accounts, cp, dd, enclosures, find, git, ln, mv, parallel, posture, power,
+    remote_shell, rm, shells, storage, sudo, sysconfig, tee, terminals, truncate, wrappers, xargs,
 };
 
 /// The families' tables.
@@ -27,6 +27,12 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     terminals::PROGRAMS,
     parallel::PROGRAMS,
     xargs::PROGRAMS,
+    accounts::PROGRAMS,
+    posture::PROGRAMS,
+    sysconfig::PROGRAMS,
+    git::PROGRAMS,
+    power::PROGRAMS,
+    storage::PROGRAMS,
 ];
 
 /// Programs that destroy when they are called as they usually are. Text that cannot be parsed is searched for these.
