@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::programs::{Program, cp, dd, find, ln, mv, rm, tee, truncate};
-use crate::programs::{accounts, git, posture, power, storage, sysconfig};
+use crate::programs::{
+    accounts, cloud, containers, databases, git, network, packages, posture, power, storage, sysconfig,
+};
 
 /// The families' tables. A later family wins where two know one name.
 const FAMILIES: &[&[(&str, Program)]] = &[
@@ -17,9 +19,14 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     tee::PROGRAMS,
     truncate::PROGRAMS,
     accounts::PROGRAMS,
+    cloud::PROGRAMS,
+    containers::PROGRAMS,
+    databases::PROGRAMS,
+    packages::PROGRAMS,
     posture::PROGRAMS,
     sysconfig::PROGRAMS,
     git::PROGRAMS,
+    network::PROGRAMS,
     power::PROGRAMS,
     storage::PROGRAMS,
 ];
