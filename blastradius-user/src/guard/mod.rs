@@ -27,9 +27,17 @@
 //! | [`refusal`] | how does the offender hear of it? |
 //! | [`log`] | what is kept? |
 
+pub mod caller;
+pub mod canary;
 pub mod child;
 pub mod front;
+pub mod judge;
 pub mod landlock;
 pub mod link;
+pub mod log;
+pub mod notify;
+pub mod program;
+pub mod refusal;
+pub mod secrets;
 pub mod signals;
 pub mod tty;
