@@ -1,2 +1,49 @@
-//! Everything a contributor runs.
-fn main() {}
+//! Everything that a contributor runs: `cargo xtask COMMAND`.
+
+mod apt;
+mod cargo;
+mod house;
+mod proc;
+mod program;
+mod setup;
+mod test;
+mod vm;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Everything that a contributor of blastradius runs
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    Setup(setup::Request),
+    /// Build the program as it is released, with the kernel side in it
+    Build,
+    Run(program::Request),
+    Test(test::Request),
+    Vm(vm::Request),
+}
+
+fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Task::Setup(request) => setup::run(&request),
+        Task::Build => program::build_and_tell(),
+        Task::Run(request) => program::run(&request),
+        Task::Test(request) => test::run(&request),
+        Task::Vm(request) => vm::run(&request),
+    };
+    match done {
+        Ok(code) => ExitCode::from(u8::try_from(code).unwrap_or(u8::MAX)),
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
