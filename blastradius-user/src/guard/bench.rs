@@ -52,7 +52,12 @@ impl Bench {
     ///
     /// # Errors
     /// If a thread cannot be started.
-    pub fn open(listener: Listener, make: Arc<MakeJudge>, news: mpsc::Sender<News>, audit: bool) -> io::Result<Self> {
+    pub fn open(
+        listener: Listener,
+        make: Arc<MakeJudge>,
+        news: mpsc::Sender<News>,
+        audit: bool,
+    ) -> io::Result<Self> {
         let shared =
             Shared { listener, make, folder: Mutex::default(), news, audit, execs: AtomicU64::new(0) };
         let shared = Arc::new(shared);
@@ -150,7 +155,13 @@ impl Shared {
         self.tell_guard(refusal);
     }
 
-    fn refusal(&self, trapped: &Trapped, request: Option<&ExecRequest>, report: Report, outcome: Outcome) -> Refusal {
+    fn refusal(
+        &self,
+        trapped: &Trapped,
+        request: Option<&ExecRequest>,
+        report: Report,
+        outcome: Outcome,
+    ) -> Refusal {
         Refusal {
             layer: Layer::Exec,
             outcome,

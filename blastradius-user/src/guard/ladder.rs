@@ -98,7 +98,10 @@ impl Foothold {
             }
         };
         for (errs, label) in [(Errs::Looser, "Not covered"), (Errs::Stricter, "Limits")] {
-            let gaps: Vec<_> = self.unenforced.iter().filter(|gap| gap.errs() == errs).map(Unenforced::short).collect();
+            let gaps = self.unenforced.iter().filter(|gap| gap.errs() == errs).map(Unenforced::short);
+            // One kind of gap is one item, however many places it concerns.
+            let mut gaps: Vec<_> = gaps.collect();
+            gaps.dedup();
             if !gaps.is_empty() {
                 // Writing to a String does not fail.
                 let _ = write!(line, ". {label}: {}", gaps.join(", "));
@@ -129,7 +132,12 @@ fn reasons(passed_over: &[PassedOver]) -> String {
 ///
 /// # Errors
 /// See [`LadderError`].
-pub fn choose(wanted: &Wanted, plan: &Plan, world: &dyn World, state: &Path) -> Result<Foothold, LadderError> {
+pub fn choose(
+    wanted: &Wanted,
+    plan: &Plan,
+    world: &dyn World,
+    state: &Path,
+) -> Result<Foothold, LadderError> {
     let mut passed_over = Vec::new();
     if wanted.require != Require::Landlock {
         passed_over.push(PassedOver { rung: "kernel", why: "this build has no kernel side".to_owned() });
@@ -179,7 +187,11 @@ pub enum LandlockRungError {
 ///
 /// # Errors
 /// See [`LandlockRungError`].
-pub fn stand_on_landlock(plan: &Plan, world: &dyn World, state: &Path) -> Result<Foothold, LandlockRungError> {
+pub fn stand_on_landlock(
+    plan: &Plan,
+    world: &dyn World,
+    state: &Path,
+) -> Result<Foothold, LandlockRungError> {
     let compiled = compile(plan, world);
     let no_new_privs = !may_administer();
     let prepared = landlock::prepare(&compiled, no_new_privs)?;
@@ -198,12 +210,16 @@ pub fn stand_on_landlock(plan: &Plan, world: &dyn World, state: &Path) -> Result
 /// Where canaries can sing: scratch and the granted directories on one side, our own state and runtime directories on
 /// the other.
 fn canary_places(compiled: &Compiled, world: &dyn World, state: &Path) -> Places {
-    let variable = |name: &str| world.env(name).map(|value| PathBuf::from(&*value)).filter(|path| path.is_absolute());
+    let variable =
+        |name: &str| world.env(name).map(|value| PathBuf::from(&*value)).filter(|path| path.is_absolute());
     let scratch = [variable("TMPDIR"), Some("/tmp".into()), Some("/var/tmp".into()), Some("/dev/shm".into())];
     let granted = compiled.grants.iter().map(|grant| grant.path.clone());
     let inside = scratch.into_iter().flatten().chain(granted);
-    let outside = [Some(state.to_owned()), variable("XDG_RUNTIME_DIR"), Some("/run".into()), variable("HOME")];
-    let may_destroy = |path: &PathBuf| canonical(path).is_some_and(|path| compiled.rights_in(&path).contains(Rights::DESTROY));
+    let outside =
+        [Some(state.to_owned()), variable("XDG_RUNTIME_DIR"), Some("/run".into()), variable("HOME")];
+    let may_destroy = |path: &PathBuf| {
+        canonical(path).is_some_and(|path| compiled.rights_in(&path).contains(Rights::DESTROY))
+    };
     let may_not = |path: &PathBuf| canonical(path).is_some_and(|path| compiled.rights_in(&path).is_empty());
     Places {
         inside: inside.filter(may_destroy).collect(),
@@ -221,7 +237,9 @@ pub fn may_administer() -> bool {
     const CAP_SYS_ADMIN: u64 = 1 << 21;
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    effective.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok()).is_some_and(|bits| bits & CAP_SYS_ADMIN != 0)
+    effective
+        .and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok())
+        .is_some_and(|bits| bits & CAP_SYS_ADMIN != 0)
 }
 
 #[cfg(test)]
@@ -230,7 +248,8 @@ mod tests {
 
     #[test]
     fn a_rung_that_is_not_there_is_named_with_its_reason() {
-        let error = LadderError::Nothing(vec![PassedOver { rung: "landlock", why: "not enabled".to_owned() }]);
+        let error =
+            LadderError::Nothing(vec![PassedOver { rung: "landlock", why: "not enabled".to_owned() }]);
         assert!(error.to_string().ends_with("\n  landlock: not enabled"));
     }
 

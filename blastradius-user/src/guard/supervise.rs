@@ -6,7 +6,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read as _};
-use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +20,9 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
 use super::bench::{Bench, News};
-use super::child::{self, CStrings, ChildError, ExecTrap, Identity, ListenerNeed, OWN_FAILURE, Recipe, Stage};
+use super::child::{
+    self, CStrings, ChildError, ExecTrap, Identity, ListenerNeed, OWN_FAILURE, Recipe, Stage,
+};
 use super::front::{self, Birth};
 use super::judge::{MakeJudge, quote_all};
 use super::ladder::{Foothold, Rung};
@@ -100,7 +102,9 @@ const fn exec_code(errno: Errno) -> u8 {
 fn explain(error: &ChildError) -> String {
     match error.stage {
         Stage::Landlock => explain_restrict(error.errno).to_owned(),
-        Stage::Seccomp if error.errno == Errno::EBUSY => "another program already listens to this tree's execs".to_owned(),
+        Stage::Seccomp if error.errno == Errno::EBUSY => {
+            "another program already listens to this tree's execs".to_owned()
+        }
         _ => error.to_string(),
     }
 }
@@ -121,10 +125,12 @@ pub fn supervise(birth: Birth, session: Session) -> u8 {
     link.say(Message::Started(started.agent.as_raw()));
     tty::leave_input_and_output();
     match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime.block_on(async { Guard::new(link, session, started)?.watch().await }).unwrap_or_else(|error| {
-            eprintln!("blastradius: the supervisor failed: {error}");
-            OWN_FAILURE as u8
-        }),
+        Ok(runtime) => runtime
+            .block_on(async { Guard::new(link, session, started)?.watch().await })
+            .unwrap_or_else(|error| {
+                eprintln!("blastradius: the supervisor failed: {error}");
+                OWN_FAILURE as u8
+            }),
         Err(error) => {
             // Without a runtime nobody answers: execs fail, and the front process says what happened.
             eprintln!("blastradius: the supervisor failed: {error}");
@@ -165,7 +171,11 @@ fn start(session: &Session, group: Pid, mask: &nix::sys::signal::SigSet) -> Resu
     Ok(Started { agent, report, listener, signals })
 }
 
-fn take_listener(ours: &OwnedFd, session: &Session, report: &io::PipeReader) -> Result<Option<Listener>, StartError> {
+fn take_listener(
+    ours: &OwnedFd,
+    session: &Session,
+    report: &io::PipeReader,
+) -> Result<Option<Listener>, StartError> {
     match notify::receive_listener(ours)? {
         Handover::Listener(listener) => Ok(Some(listener)),
         Handover::Without(errno) => {
@@ -197,7 +207,8 @@ fn recipe(
     let path = c_string(session.program.as_os_str())?;
     let argv = c_strings(session.argv.iter().map(OsString::as_os_str))?;
     let script = [OsStr::new("/bin/sh"), session.program.as_os_str()];
-    let shell_argv = c_strings(script.into_iter().chain(session.argv.iter().skip(1).map(OsString::as_os_str)))?;
+    let shell_argv =
+        c_strings(script.into_iter().chain(session.argv.iter().skip(1).map(OsString::as_os_str)))?;
     let envp = session.env.iter().map(|(name, value)| {
         let mut entry = name.clone();
         entry.push("=");
@@ -277,8 +288,8 @@ impl Guard {
         let fields = start_fields(&session, exec_layer);
         session.log.write("start", fields);
         Ok(Self {
-            link: AsyncFd::with_interest(link, Interest::READABLE)?,
-            signals: AsyncFd::with_interest(signals, Interest::READABLE)?,
+            link: readable(link)?,
+            signals: readable(signals)?,
             front_is_there: true,
             agent,
             ended: None,
@@ -325,7 +336,9 @@ impl Guard {
             match received.signal {
                 libc::SIGCHLD => self.reap(),
                 // Sent to the guard itself: what the sender wants to end is the session.
-                libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT => self.signal_agent(received.signal),
+                libc::SIGTERM | libc::SIGINT | libc::SIGHUP | libc::SIGQUIT => {
+                    self.signal_agent(received.signal)
+                }
                 _ => {}
             }
         }
@@ -418,7 +431,9 @@ impl Guard {
         let message = match self.start_failure(status) {
             Some(code) => Message::Failed(code),
             None if self.failed => Message::Failed(OWN_FAILURE),
-            None if self.session.fail_on_refusal && status == 0 && self.count > 0 => Message::Ended(REFUSED << 8),
+            None if self.session.fail_on_refusal && status == 0 && self.count > 0 => {
+                Message::Ended(REFUSED << 8)
+            }
             None => Message::Ended(status),
         };
         self.session.log.write("end", self.end_fields(status));
@@ -476,7 +491,10 @@ impl Guard {
             }
         }
         if self.session.log.dropped() > 0 {
-            text.push_str(&format!("  {} log records could not be written\n", thousands(self.session.log.dropped())));
+            text.push_str(&format!(
+                "  {} log records could not be written\n",
+                thousands(self.session.log.dropped())
+            ));
         }
         text.push_str(&format!("  log: {}\n", self.session.log.path().display()));
         text
@@ -525,6 +543,14 @@ fn start_fields(session: &Session, exec_layer: bool) -> Map<String, Value> {
         ("version", json!(env!("CARGO_PKG_VERSION"))),
     ];
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// # Safety of registering
+/// tokio keeps the descriptor's number, so it must not be closed while registered: neither a link nor a signal
+/// descriptor gives its own away, and both are dropped with the registration.
+fn readable<T: std::os::fd::AsRawFd>(inner: T) -> io::Result<AsyncFd<T>> {
+    // SAFETY: see above.
+    Ok(unsafe { AsyncFd::register_with_interest(inner, Interest::READABLE) }?)
 }
 
 async fn sleep_until(when: Option<Instant>) {
