@@ -121,7 +121,10 @@ impl Shared {
             return;
         }
         match request {
-            Err(error) => self.refuse(trapped, None, judge::unreadable(error)),
+            Err(error) => match error.natural() {
+                Some(errno) => self.listener.fail(trapped, errno),
+                None => self.refuse(trapped, None, judge::unreadable(error)),
+            },
             Ok(request) => match self.ask(&request, judge) {
                 Answer::Allow(None) => self.listener.allow(trapped),
                 Answer::Allow(Some(report)) => {
@@ -150,7 +153,7 @@ impl Shared {
             self.listener.allow(trapped);
         } else {
             self.folder().tell(trapped.tid, &refusal, Instant::now());
-            self.listener.refuse(trapped);
+            self.listener.fail(trapped, Errno::EACCES);
         }
         self.tell_guard(refusal);
     }

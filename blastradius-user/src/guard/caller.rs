@@ -25,18 +25,33 @@ const MAX_STRINGS: usize = MAX_BYTES / 8;
 /// A path that is longer fails with ENAMETOOLONG before it is looked up.
 const MAX_PATH: usize = 4096;
 
-/// Why the caller could not be read. Each is a reason to refuse.
+/// Why the caller could not be read. Each is a reason not to let the exec go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// A pointer leads nowhere: the exec would fail with EFAULT by itself.
     #[error("an argument of the exec cannot be read")]
     Fault,
-    /// More than the kernel would take: the exec would fail with E2BIG or ENAMETOOLONG by itself.
+    /// More than the kernel would take: the exec would fail with E2BIG by itself.
     #[error("the arguments of the exec are longer than the kernel takes")]
     TooLong,
+    /// The same of the path: ENAMETOOLONG.
+    #[error("the path of the exec is longer than the kernel takes")]
+    PathTooLong,
     /// The process may not be looked at (it made itself undumpable, or a security module forbids it).
     #[error("the process that wants to start a program cannot be looked at ({0})")]
     Hidden(Errno),
+}
+
+impl ReadError {
+    /// The errno that the kernel would give by itself; `None` where it would let the exec go on.
+    pub const fn natural(self) -> Option<Errno> {
+        match self {
+            Self::Fault => Some(Errno::EFAULT),
+            Self::TooLong => Some(Errno::E2BIG),
+            Self::PathTooLong => Some(Errno::ENAMETOOLONG),
+            Self::Hidden(_) => None,
+        }
+    }
 }
 
 /// A trapped exec, read.
@@ -69,10 +84,13 @@ impl ExecRequest {
         // execve(path, argv, envp); execveat(dirfd, path, argv, envp, flags)
         let shift = usize::from(trapped.at);
         let [path, argv, envp] = [0, 1, 2].map(|index| trapped.args[shift + index]);
-        let path = OsString::from_vec(memory.string(path, MAX_PATH)?);
+        let path = match memory.string(path, MAX_PATH) {
+            Err(ReadError::TooLong) => return Err(ReadError::PathTooLong),
+            path => OsString::from_vec(path?),
+        };
         let argv = memory.strings(argv)?;
         let env = memory.strings(envp)?;
-        let cwd = link(tid, "cwd")?;
+        let cwd = working_directory(tid)?;
         let path = if trapped.at { at_directory(tid, trapped.args[0], &path) } else { path.into() };
         Ok(Self {
             tid,
@@ -95,6 +113,14 @@ fn variable(entry: Vec<u8>) -> Option<(OsString, OsString)> {
 
 fn link(tid: libc::pid_t, name: &str) -> Result<PathBuf, ReadError> {
     std::fs::read_link(format!("/proc/{tid}/{name}")).map_err(|error| hidden(&error))
+}
+
+/// A directory whose name is longer than a path can be (ENAMETOOLONG, from d_path) is named by its link.
+fn working_directory(tid: libc::pid_t) -> Result<PathBuf, ReadError> {
+    match link(tid, "cwd") {
+        Err(ReadError::Hidden(Errno::ENAMETOOLONG)) => Ok(format!("/proc/{tid}/cwd").into()),
+        other => other,
+    }
 }
 
 fn hidden(error: &std::io::Error) -> ReadError {

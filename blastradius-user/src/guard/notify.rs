@@ -234,9 +234,9 @@ impl Listener {
         let _ = response.respond(self.0.as_raw_fd());
     }
 
-    /// Makes the exec fail with EACCES.
-    pub fn refuse(&self, trapped: &Trapped) {
-        let response = ScmpNotifResp::new_error(trapped.id, -libc::EACCES, ScmpNotifRespFlags::empty());
+    /// Makes the exec fail.
+    pub fn fail(&self, trapped: &Trapped, errno: Errno) {
+        let response = ScmpNotifResp::new_error(trapped.id, -(errno as i32), ScmpNotifRespFlags::empty());
         let _ = response.respond(self.0.as_raw_fd());
     }
 }
