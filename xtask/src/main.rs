@@ -2,6 +2,7 @@
 
 mod apt;
 mod cargo;
+mod demo;
 mod house;
 mod proc;
 mod program;
@@ -27,6 +28,9 @@ enum Task {
     /// Build the program as it is released, with the kernel side in it
     Build,
     Run(program::Request),
+    Demo(demo::Request),
+    #[command(hide = true)]
+    Stage(demo::stage::Request),
     Test(test::Request),
     Vm(vm::Request),
 }
@@ -36,6 +40,8 @@ fn main() -> ExitCode {
         Task::Setup(request) => setup::run(&request),
         Task::Build => program::build_and_tell(),
         Task::Run(request) => program::run(&request),
+        Task::Demo(request) => demo::run(&request),
+        Task::Stage(request) => demo::stage::run(&request),
         Task::Test(request) => test::run(&request),
         Task::Vm(request) => vm::run(&request),
     };
