@@ -1,9 +1,11 @@
 //! Everything that a contributor runs: `cargo xtask COMMAND`.
 
 mod apt;
+mod bench;
 mod cargo;
 mod demo;
 mod house;
+mod newcomer;
 mod proc;
 mod program;
 mod setup;
@@ -32,6 +34,8 @@ enum Task {
     #[command(hide = true)]
     Stage(demo::stage::Request),
     Test(test::Request),
+    Bench(bench::Request),
+    Newcomer(newcomer::Request),
     Vm(vm::Request),
 }
 
@@ -42,6 +46,8 @@ fn main() -> ExitCode {
         Task::Run(request) => program::run(&request),
         Task::Demo(request) => demo::run(&request),
         Task::Stage(request) => demo::stage::run(&request),
+        Task::Bench(request) => bench::run(&request),
+        Task::Newcomer(request) => newcomer::run(&request),
         Task::Test(request) => test::run(&request),
         Task::Vm(request) => vm::run(&request),
     };
