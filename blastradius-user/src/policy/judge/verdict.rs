@@ -145,8 +145,9 @@ impl Court<'_> {
         let inside = self.zone_inside(path);
         let is_scratch = gives_entries_by_consent(platform, path);
         if inside.zone == Zone::Scope && !is_scratch {
-            // A work tree that lies directly below `/`, or on a mount of its own.
-            return self.root_removal(case, path, &inside);
+            // A work tree that lies directly below `/` or on a mount of its own; else a tmpfs inside scope, whose
+            // entries are as much scope as those of the directory that it covers.
+            return if self.is_scope_root(path) { self.root_removal(case, path, &inside) } else { None };
         }
         if case.is_narrow() {
             let holds_homes = floor::home_parents().any(|parent| paths::same(platform, path, parent));
@@ -182,6 +183,17 @@ impl Court<'_> {
             path.display(),
             zone.origin
         )))
+    }
+
+    /// Whether scope begins here.
+    pub(super) fn is_scope_root(&self, path: &Path) -> bool {
+        let platform = self.policy.platform();
+        let by_default = self.policy.scope().roots.iter().any(|root| paths::same(platform, &root.path, path));
+        let by_line =
+            self.policy.config().allows.iter().any(|line| {
+                line.pattern.literal().is_some_and(|literal| paths::same(platform, &literal, path))
+            });
+        by_default || by_line
     }
 
     fn is_git_directory(&self, path: &Path) -> bool {
