@@ -4,18 +4,25 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::programs::{
-    Call, Machine, Program, accounts, cp, dd, enclosures, find, git, ln, mv, parallel, posture, power,
-    remote_shell, rm, shells, storage, sudo, sysconfig, tee, terminals, truncate, wrappers, xargs,
+    Call, Machine, Program, accounts, archive, cp, dd, enclosures, fd, find, git, list, ln, mv, parallel,
+    perm, posture, power, remote_shell, rm, sed, shells, storage, sudo, sync, sysconfig, tee, terminals,
+    truncate, wrappers, xargs,
 };
 
 /// The families' tables.
 const FAMILIES: &[&[(&str, Program)]] = &[
+    archive::PROGRAMS,
     cp::PROGRAMS,
     dd::PROGRAMS,
+    fd::PROGRAMS,
     find::PROGRAMS,
+    list::PROGRAMS,
     ln::PROGRAMS,
     mv::PROGRAMS,
+    perm::PROGRAMS,
     rm::PROGRAMS,
+    sed::PROGRAMS,
+    sync::PROGRAMS,
     tee::PROGRAMS,
     truncate::PROGRAMS,
     shells::PROGRAMS,
