@@ -25,7 +25,6 @@ impl Court<'_> {
         match read(&target.operand) {
             Reading::Known { text, nothings } => {
                 objections.extend(self.tilde(act, target));
-                objections.extend(self.quoted_too_much(act, &text, target));
                 objections.extend(self.spelling(act, &text, target));
                 self.known(case, target, &text, &nothings, &mut objections);
             }
@@ -60,23 +59,6 @@ impl Court<'_> {
         unexpanded.then(|| {
             Objection::new(RuleId::TildeAmbiguous, Verdict::Confirm)
                 .because("it names the home of an account that is not known here")
-        })
-    }
-
-    /// An argument of an exact argv that still holds what a shell would have expanded: someone quoted too much.
-    fn quoted_too_much(&self, act: Act, text: &str, target: &PathTarget) -> Option<Objection> {
-        let exact = self.asker.surface == Surface::Wrapper && *target.operand.source == *text;
-        let syntax = text.starts_with('~') || text.contains(['$', '`', '*', '?', '[']);
-        if !exact || !syntax || act == Act::Append {
-            return None;
-        }
-        let there = bases(&target.base)
-            .into_iter()
-            .flatten()
-            .any(|base| self.policy.resolve(self.world, &base, Path::new(text), Last::Kept).meta.is_some());
-        (!there).then(|| {
-            Objection::new(RuleId::QuotedTooMuch, Verdict::Deny)
-                .because("it holds shell syntax that nobody will expand, and names no file")
         })
     }
 

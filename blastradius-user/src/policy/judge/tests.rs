@@ -539,17 +539,6 @@ fn inside_a_proved_run_the_kernel_judges_removals_and_the_exec_layer_what_no_hoo
 }
 
 #[test]
-fn an_exact_argument_that_a_shell_should_have_expanded_is_refused_by_the_wrapper() {
-    let wrapper = Asker { mode: Mode::Unattended, surface: Surface::Wrapper };
-    let on =
-        |operand: &str, asker| worst(&findings_in(&world(), path(REMOVE, Field::literal(operand)), asker)).1;
-    assert_eq!(on("$HOME/x", wrapper), Some(RuleId::QuotedTooMuch));
-    assert_eq!(on("build/*", wrapper), Some(RuleId::QuotedTooMuch));
-    assert_eq!(on("build", wrapper), None);
-    assert_eq!(on("~", INTERACTIVE), None);
-}
-
-#[test]
 fn a_hook_says_that_a_variable_is_not_visible_to_it() {
     let operand = || pieces(vec![unset("OUT"), text("/x")]);
     let hook = Asker { mode: Mode::Interactive, surface: Surface::Hook };

@@ -235,12 +235,17 @@ impl Court<'_> {
         }
         let wipes = WIPERS.contains(&case.program);
         let loses = match zone.zone {
-            // An edit; only what empties a dotfile is asked about.
-            Zone::Config => case.act != Act::Replace && (exists || wipes),
+            // An edit; only what empties a dotfile is asked about. Those at the top of a home (shell start-up files,
+            // histories) are asked about even where they are not to be seen now.
+            Zone::Config => case.act != Act::Replace && (exists || wipes || self.is_top_dotfile(path)),
             Zone::System => exists || wipes || !is_locally_managed(path),
             _ => exists || wipes || object.parent_absent,
         };
         loses.then(|| self.with_facts(out_of_scope(&zone), case, object))
+    }
+
+    fn is_top_dotfile(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| self.zone(parent).zone == Zone::Floor)
     }
 
     /// `cp -r a/. b`: what both hold is overwritten, in b.
