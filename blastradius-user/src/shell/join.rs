@@ -73,6 +73,9 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.links.push(path.clone());
         }
     }
+    for (path, from) in &other.files.fetched {
+        files.fetched.insert(path.clone(), from.clone());
+    }
     for (path, content) in &other.files.contents {
         match files.contents.get_mut(path) {
             Some(mine) if mine != content => *mine = None,

@@ -194,6 +194,8 @@ pub(crate) struct Files {
     pub(crate) born: Vec<PathBuf>,
     /// What the text has written into files; `None`: something unknown.
     pub(crate) contents: BTreeMap<PathBuf, Option<Abstract>>,
+    /// Files that hold what came from another machine, with the command that fetched it.
+    pub(crate) fetched: BTreeMap<PathBuf, Rc<str>>,
     /// Links that the text has made: operands below them are somewhere else.
     pub(crate) links: Vec<PathBuf>,
 }

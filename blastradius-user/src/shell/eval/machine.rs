@@ -77,10 +77,63 @@ impl<'w> Evaluator<'w> {
             }
             other => other,
         };
-        if self.in_throwaway(&effect) {
+        if self.binds.is_empty() {
+            if !self.in_throwaway(&effect) {
+                self.add_effect(effect, program);
+            }
             return;
         }
-        self.add_effect(effect, program);
+        let places = self.machines_own(&effect);
+        if places.is_empty() {
+            if !self.in_throwaway(&effect) {
+                self.add_effect(effect, program);
+            }
+            return;
+        }
+        // What is bound there is the machine's own, under its own name.
+        let elsewhere = self.elsewhere.take();
+        for effect in places {
+            self.add_effect(effect, program);
+        }
+        self.elsewhere = elsewhere;
+    }
+
+    /// The effect on directories of the machine that are seen under another name where the command runs.
+    fn machines_own(&self, effect: &Effect) -> Vec<Effect> {
+        let Effect::Path { act, target } = effect else { return Vec::new() };
+        let operand = &target.operand;
+        let place = match &operand.glob {
+            Some(glob) => Some(glob.base.clone()),
+            None => self.path_of(operand, &target.base),
+        };
+        let Some(place) = place else { return Vec::new() };
+        let mut found = Vec::new();
+        for (inside, host) in &self.binds {
+            let path = match place.strip_prefix(inside) {
+                Ok(rest) => host.join(rest),
+                // From above, all of it is reached.
+                Err(_) if inside.starts_with(&place) => host.clone(),
+                Err(_) => continue,
+            };
+            let shown = path.to_string_lossy();
+            let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &*shown };
+            let mut field = Field::literal(shown);
+            field.source = operand.source.clone();
+            if let Some(glob) = &operand.glob {
+                let slash = if shown == "/" { "" } else { "/" };
+                field.text = Abstract::known(&format!("{shown}{slash}{}", glob.pattern));
+                let glob = crate::shell::value::Glob {
+                    base: path.clone(),
+                    pattern: glob.pattern.clone(),
+                    matches: Vec::new(),
+                    count: glob.count.max(1),
+                };
+                field.glob = Some(Rc::new(glob));
+            }
+            let target = crate::policy::effect::PathTarget { operand: field, ..target.clone() };
+            found.push(Effect::Path { act: *act, target });
+        }
+        found
     }
 
     /// Whether the operand names something that the text has made.
@@ -146,6 +199,10 @@ impl Machine for Caller<'_, '_> {
         let base = self.evaluator.state.cwd.clone();
         match self.evaluator.file_input(operand, &base) {
             Input::Text(text) => Some(text),
+            // What a substitution gives, or what the text itself has put there, is code that nobody knows.
+            input @ Input::Unknown { .. } if self.evaluator.is_made_here(operand, &base) => {
+                Some(self.evaluator.input_text(&input))
+            }
             _ => None,
         }
     }
