@@ -5,6 +5,7 @@
 
 pub mod acts;
 pub mod archive;
+pub mod backups;
 pub mod cp;
 pub mod dd;
 pub mod enclosures;
@@ -15,6 +16,7 @@ pub mod list;
 pub mod ln;
 pub mod mv;
 pub mod options;
+pub mod output;
 pub mod parallel;
 pub mod perm;
 pub mod remote_shell;
