@@ -7,7 +7,7 @@ use crate::shell::value::{Abstract, Cause, Field, Piece};
 /// The family's programs.
 pub const PROGRAMS: &[(&str, Program)] = &[("xargs", xargs)];
 
-/// Items of a known input that are run one by one with `-I`.
+/// Calls that are made one by one for a known input.
 const MAX_ITEMS: usize = 10_000;
 
 /// xargs(1) of findutils; `J`, `R` and `S` are the BSDs'.
@@ -102,7 +102,8 @@ fn run_items(
             return;
         }
         let most = parsed.known("max-args").and_then(|number| number.parse().ok()).unwrap_or(usize::MAX);
-        let most = most.clamp(1, items.len().max(1));
+        // Past the limit all of them go to one call.
+        let most = most.clamp((items.len() / MAX_ITEMS).max(1), items.len().max(1));
         let mut rest = items.as_slice();
         loop {
             let (now, later) = rest.split_at(most.min(rest.len()));
