@@ -65,7 +65,11 @@ fn xargs(call: &Call<'_>, machine: &mut dyn Machine) {
             machine.run_argv(argv.to_vec(), surroundings);
         }
         Input::Text(text) => {
-            let items = Splitting::new(&parsed, placeholder.is_some()).split(&text);
+            let mut items = Splitting::new(&parsed, placeholder.is_some()).split(&text);
+            // Nobody pipes nothing on purpose: a command in front that seems to print nothing may print after all.
+            if items.is_empty() && parsed.value("arg-file").is_none() {
+                items.push(words::unknown(Cause::Input("standard input".into()), "(standard input)"));
+            }
             run_items(machine, argv, placeholder.as_deref(), items, &parsed);
         }
         Input::Inherited => {
@@ -97,10 +101,10 @@ fn run_items(
     items: Vec<Field>,
     parsed: &Parsed<'_>,
 ) {
+    if items.is_empty() && parsed.has("no-run-if-empty") {
+        return;
+    }
     let Some(placeholder) = placeholder else {
-        if items.is_empty() && parsed.has("no-run-if-empty") {
-            return;
-        }
         let most = parsed.known("max-args").and_then(|number| number.parse().ok()).unwrap_or(usize::MAX);
         // Past the limit all of them go to one call.
         let most = most.clamp((items.len() / MAX_ITEMS).max(1), items.len().max(1));
@@ -265,10 +269,17 @@ mod tests {
     }
 
     #[test]
-    fn empty_input_runs_the_command_once_unless_told_not_to() {
-        assert_eq!(ran("", "xargs rm -rf /"), ["rm -rf /"]);
-        assert!(ran("", "xargs -r rm -rf /").is_empty());
-        assert!(ran("\n", "xargs -I{} rm {}").is_empty());
+    fn a_file_of_nothing_runs_the_command_once_unless_told_not_to() {
+        let ran = |line| Recorder::default().call(xargs, line).argvs.len();
+        assert_eq!(ran("xargs -a /dev/null rm -rf /"), 1);
+        assert_eq!(ran("xargs -r -a /dev/null rm -rf /"), 0);
+        assert_eq!(ran("xargs -a /dev/null -I{} rm -rf {}"), 0);
+    }
+
+    #[test]
+    fn input_that_seems_empty_may_hold_anything() {
+        assert_eq!(ran("", "xargs rm -rf"), ["rm -rf ?"]);
+        assert_eq!(ran("\n", "xargs -I{} rm {}"), ["rm ?"]);
     }
 
     #[test]
