@@ -402,7 +402,12 @@ impl<'a> Walk<'a> {
             }
             Primary::OtherWith => {
                 let argument = self.argument();
-                return both(outer, by_other(described(name, argument)));
+                let filter = described(name, argument);
+                // Empty files and links that lead nowhere are few, and hold nothing.
+                let holds_nothing =
+                    matches!(filter.as_str(), "-size 0" | "-size 0c" | "-size 0b" | "-xtype l");
+                let narrow = Selection { narrow_by_name: holds_nothing, ..by_other(filter) };
+                return both(outer, narrow);
             }
             Primary::Name | Primary::Path | Primary::Regex => {
                 let argument = self.argument();
@@ -613,6 +618,8 @@ mod tests {
         assert!(!selection_of("find . -name '*' -delete").narrow_by_name);
         assert!(!selection_of("find . ! -name '*.o' -delete").narrow_by_name);
         assert!(!selection_of("find . -not -name .git -delete").narrow_by_other);
+        assert!(selection_of("find . -xtype l -delete").narrow_by_name);
+        assert!(!selection_of("find . -type l -delete").narrow_by_name);
         assert!(selection_of("find . -mtime +7 -delete").narrow_by_other);
         assert!(selection_of("find . -name node_modules -prune -o -name '*.tmp' -delete").names == ["*.tmp"]);
     }

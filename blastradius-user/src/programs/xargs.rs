@@ -60,9 +60,13 @@ fn xargs(call: &Call<'_>, machine: &mut dyn Machine) {
     let argv = parsed.rest;
     match input {
         Input::Names(names) => {
+            let argv = match &placeholder {
+                Some(placeholder) => argv.iter().map(|word| below_another(word, placeholder)).collect(),
+                None => argv.to_vec(),
+            };
             let each = Each { placeholder, names: Input::Names(names) };
             let surroundings = Surroundings { each: Some(each), ..fresh() };
-            machine.run_argv(argv.to_vec(), surroundings);
+            machine.run_argv(argv, surroundings);
         }
         Input::Text(text) => {
             let mut items = Splitting::new(&parsed, placeholder.is_some()).split(&text);
@@ -81,6 +85,21 @@ fn xargs(call: &Call<'_>, machine: &mut dyn Machine) {
             run_items(machine, argv, placeholder.as_deref(), vec![item], &parsed);
         }
     }
+}
+
+/// `ls DIR | xargs -I{} rm DIR/{}`: behind a directory a name is not the object that was listed, but any entry there.
+fn below_another(word: &Field, placeholder: &str) -> Field {
+    let is_path = |text: &str| text.contains(&format!("/{placeholder}")) && !text.contains([' ', ';', '\n']);
+    if !word.text.as_known().is_some_and(|text| is_path(&text)) {
+        return word.clone();
+    }
+    let mut name = Abstract::unknown(Cause::Input("a listed name".into()));
+    for piece in &mut name.pieces {
+        if let Piece::Hole(hole) = piece {
+            hole.maybe_empty = false;
+        }
+    }
+    substituted(word, placeholder, &words::from_text(name, placeholder))
 }
 
 /// The command does not read what xargs has read.
@@ -305,6 +324,10 @@ mod tests {
         let recorder = Recorder::default().stdin(Input::Names(vec![selected])).call(xargs, "xargs rm");
         let each = recorder.argvs[0].surroundings.each.as_ref().expect("names are handed on");
         assert!(each.placeholder.is_none());
+        let selected =
+            crate::programs::Selected { root: Field::literal("src"), selection: Default::default() };
+        let recorder = Recorder::default().stdin(Input::Names(vec![selected]));
+        assert_eq!(recorder.call(xargs, "xargs -I{} rm /etc/{} {}").ran(), ["rm /etc/? {}"]);
         assert!(matches!(&each.names, Input::Names(names) if show(&names[0].root.text) == "src"));
     }
 }
