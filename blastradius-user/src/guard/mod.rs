@@ -22,6 +22,7 @@
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
 //! | [`canary`] | does it really? |
 //! | [`notify`] | which execs are asked about, and how are they answered? |
+//! | [`probe`] | can execs be trapped here? |
 //! | [`caller`] | who asks, and for what? |
 //! | [`bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
@@ -41,6 +42,7 @@ pub mod landlock;
 pub mod link;
 pub mod log;
 pub mod notify;
+pub mod probe;
 pub mod program;
 pub mod refusal;
 pub mod secrets;

@@ -218,7 +218,8 @@ mod tests {
         for ancestor in path.ancestors() {
             let mark = plan.marks.iter().find(|mark| mark.path == ancestor);
             let name = plan.names.iter().find(|name| name.parent.join(&name.name) == ancestor);
-            let dotted = child.and_then(Path::file_name).is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            let dotted =
+                child.and_then(Path::file_name).is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
             let zone = mark.and_then(|mark| match child {
                 None => mark.own,
                 Some(_) if dotted => mark.dots.or(mark.below),
@@ -248,7 +249,18 @@ mod tests {
         }
     }
 
-    const TOPS: &[&str] = &["/home/dev", "/home/dev/work", "/home/ann", "/srv", "/etc", "/usr/local", "/tmp", "/var/log", "/mnt", "/app"];
+    const TOPS: &[&str] = &[
+        "/home/dev",
+        "/home/dev/work",
+        "/home/ann",
+        "/srv",
+        "/etc",
+        "/usr/local",
+        "/tmp",
+        "/var/log",
+        "/mnt",
+        "/app",
+    ];
     const NAMES: &[&str] = &["a", "b", ".c", ".cache", "build", ".git", "data"];
     const LINES: &[&str] = &[
         "allow ./build",
@@ -288,7 +300,10 @@ mod tests {
         let root = path(dice);
         if dice.roll(4) > 0 {
             world = world.work_tree(&root);
-            paths.extend(["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"].map(|rest| format!("{root}{rest}")));
+            paths.extend(
+                ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
+                    .map(|rest| format!("{root}{rest}")),
+            );
             if dice.roll(2) == 0 {
                 let lines: Vec<&str> = (0..dice.roll(4) + 1).map(|_| dice.pick(LINES)).collect();
                 world = world.file(&format!("{root}/.blastradius"), &lines.join("\n"));
@@ -316,7 +331,13 @@ mod tests {
             let whole = paths.iter().flat_map(|path| Path::new(path).ancestors());
             for path in whole {
                 let answer = policy.zone(&world, path);
-                assert_eq!(answer.zone, planned(&plan, path), "seed {seed}: {} ({})", path.display(), answer.origin);
+                assert_eq!(
+                    answer.zone,
+                    planned(&plan, path),
+                    "seed {seed}: {} ({})",
+                    path.display(),
+                    answer.origin
+                );
             }
         }
     }

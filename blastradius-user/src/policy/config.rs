@@ -625,15 +625,23 @@ mod tests {
 
     #[test]
     fn an_allow_that_covers_a_floor_object_is_an_error_that_names_the_line() {
-        for pattern in ["/**", "/", "/home/**", "~/**", "~", "/home/*", "/usr/**", "/etc", "/*", "/h*/**", "/srv", "..", "$HOME/**"] {
+        for pattern in [
+            "/**", "/", "/home/**", "~/**", "~", "/home/*", "/usr/**", "/etc", "/*", "/h*/**", "/srv", "..",
+            "$HOME/**",
+        ] {
             let error = error(&format!("# first\nallow {pattern}"));
-            assert!(error.starts_with("/home/dev/proj/.blastradius:2:7: found a pattern that covers"), "{pattern}: {error}");
+            assert!(
+                error.starts_with("/home/dev/proj/.blastradius:2:7: found a pattern that covers"),
+                "{pattern}: {error}"
+            );
         }
     }
 
     #[test]
     fn what_is_wider_than_the_work_tree_waits_for_trust() {
-        for pattern in ["../other/**", "<repo>/../other", "~/Documents/old", "/srv/data/**", "/usr/local/lib/x"] {
+        for pattern in
+            ["../other/**", "<repo>/../other", "~/Documents/old", "/srv/data/**", "/usr/local/lib/x"]
+        {
             let lines = format!("allow {pattern}");
             let waiting = policy(&lines);
             assert!(waiting.errors().is_empty(), "{pattern}: {:?}", waiting.errors());
@@ -652,7 +660,10 @@ mod tests {
         let policy = Policy::load(&world, Start::default());
         assert_eq!(policy.config().waiting.len(), 1, "it leads outside");
         let inside = world.link("/home/dev/proj/out", "/home/dev/proj/build");
-        assert_eq!(Policy::load(&inside, Start::default()).zone(&inside, Path::new("/home/dev/proj/build/x")).zone, Zone::Scope);
+        assert_eq!(
+            Policy::load(&inside, Start::default()).zone(&inside, Path::new("/home/dev/proj/build/x")).zone,
+            Zone::Scope
+        );
     }
 
     #[test]
@@ -684,7 +695,8 @@ mod tests {
         assert_eq!(policy("rule git-discard deny").config().rules.len(), 1);
         assert!(error("rule git-discard allow").contains("only raises"));
         assert!(error("rule floor-path allow").contains("no file lowers"));
-        let user = world("").file("/home/dev/.config/blastradius/config", "rule git-discard allow\nallow ~/scratch/**");
+        let user = world("")
+            .file("/home/dev/.config/blastradius/config", "rule git-discard allow\nallow ~/scratch/**");
         let policy = Policy::load(&user, Start::default());
         assert_eq!(policy.errors(), []);
         assert_eq!(policy.config().rules.len(), 1);
@@ -694,7 +706,8 @@ mod tests {
 
     #[test]
     fn the_systems_file_bounds_what_the_others_allow() {
-        let world = world("allow ./build/**").file("/etc/blastradius/config", "allow /srv/jobs/**\ndeny /home/dev/proj/keep");
+        let world = world("allow ./build/**")
+            .file("/etc/blastradius/config", "allow /srv/jobs/**\ndeny /home/dev/proj/keep");
         let world = world.owner("/etc/blastradius/config", 0).owner("/etc/blastradius", 0);
         let policy = Policy::load(&world, Start::default());
         assert_eq!(policy.errors(), []);
@@ -710,7 +723,24 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) % sides
         };
-        let words: &[&[u8]] = &[b"allow ", b"deny ", b"rule ", b"/", b"**", b"*", b"[", b"~", b"<repo>", b"$HOME", b"..", b"\n", b" ", b"\xff", b"\0", b"deny-command "];
+        let words: &[&[u8]] = &[
+            b"allow ",
+            b"deny ",
+            b"rule ",
+            b"/",
+            b"**",
+            b"*",
+            b"[",
+            b"~",
+            b"<repo>",
+            b"$HOME",
+            b"..",
+            b"\n",
+            b" ",
+            b"\xff",
+            b"\0",
+            b"deny-command ",
+        ];
         let valid = "allow ./build\n";
         let probes = ["/", "/home/dev", "/home/dev/Documents", "/etc/passwd", "/srv/x", "/home/dev/proj/src"];
         for round in 0..10_000 {
@@ -735,12 +765,15 @@ mod tests {
                 trust: &super::super::trust::NoTrust,
             };
             let path = PathBuf::from("/home/dev/proj/.blastradius");
-            Reader { sources: &sources, path: &path, author: Author::Repository, trusted: false }.read(&bytes, &mut config);
+            Reader { sources: &sources, path: &path, author: Author::Repository, trusted: false }
+                .read(&bytes, &mut config);
             assert!(config.errors.iter().all(|error| error.line > 0), "round {round}");
             for line in &config.allows {
-                let own = line.pattern.literal_prefix().starts_with(PROJ) || line.pattern.literal_prefix().starts_with("/tmp");
+                let own = line.pattern.literal_prefix().starts_with(PROJ)
+                    || line.pattern.literal_prefix().starts_with("/tmp");
                 assert!(own, "round {round}: {}", line.origin);
-                let covered = probes[..5].iter().any(|probe| line.pattern.match_depth(Path::new(probe)).is_some());
+                let covered =
+                    probes[..5].iter().any(|probe| line.pattern.match_depth(Path::new(probe)).is_some());
                 assert!(!covered, "round {round}: {}", line.origin);
             }
         }

@@ -11,3 +11,4 @@ mod ground;
 mod job;
 mod roads;
 mod survives;
+mod tells;
