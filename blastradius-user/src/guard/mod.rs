@@ -26,10 +26,12 @@
 //! | [`caller`] | who asks, and for what? |
 //! | [`bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
+//! | [`analyst`] | what does the text layer say of an exec? |
 //! | [`refusal`] | how does the offender hear of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
 
+pub mod analyst;
 pub mod bench;
 pub mod caller;
 pub mod canary;
