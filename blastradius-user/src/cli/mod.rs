@@ -3,11 +3,19 @@
 mod batch;
 mod check;
 mod completions;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod exit;
 mod explain;
+#[cfg(target_os = "linux")]
+mod log;
 mod man;
 #[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod why;
 mod wrapper;
 
 use std::ffi::OsString;
@@ -39,6 +47,15 @@ enum Command {
     /// Run an agent and everything that it starts under guard
     #[cfg(target_os = "linux")]
     Run(run::Args),
+    /// Prove what is enforced here, and say what to change to get more
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Args),
+    /// Print the log of a session
+    #[cfg(target_os = "linux")]
+    Log(log::Args),
+    /// Explain the last refusal
+    #[cfg(target_os = "linux")]
+    Why(why::Args),
     /// Print a completion script
     Completions(completions::Args),
     /// Print the manual page
@@ -60,6 +77,12 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Explain(args)) => explain::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Run(args)) => run::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Doctor(args)) => doctor::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Log(args)) => log::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Why(args)) => why::main(args),
         Some(Command::Completions(args)) => completions::main(args),
         Some(Command::Man(args)) => man::main(args),
         None => wrapper::main(cli.wrapper),
