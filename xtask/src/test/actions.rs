@@ -11,7 +11,7 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::{
     sys::signal::{Signal, killpg},
-    unistd::Pid,
+    unistd::{Pid, geteuid},
 };
 
 use super::{
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     cargo::{self, cargo},
-    house, proc, setup,
+    demo, house, proc, setup,
     vm::{
         self, fetch,
         table::{Need, Table},
@@ -54,6 +54,11 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
             Some(mut command) => watch(&mut command, limit),
             None => Ok(Outcome::Failed("no compiler with the sources of its standard library".into())),
         },
+        Action::Demo if !geteuid().is_root() => Ok(Outcome::Skipped("it takes root".into())),
+        Action::Demo => Ok(match demo::run(&demo::Request::default())? {
+            0 => Outcome::Passed,
+            code => Outcome::Failed(format!("exit {code}")),
+        }),
         Action::Kernel(run) => kernel(&run, limit),
     }
 }

@@ -42,6 +42,8 @@ pub(crate) enum Action {
     Whole { target: &'static str },
     /// Type-checks for macOS.
     MacOs,
+    /// Replays the demonstration.
+    Demo,
     /// Runs the kernel tests on a kernel of vm/kernels.toml.
     Kernel(KernelRun),
 }
@@ -144,6 +146,14 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what the text layer says, case by case", "corpus"),
     whole("the text layer against what bash really does", "truth"),
     whole("incidents, replayed on this machine's best rung", "battery"),
+    Step {
+        group: "demo",
+        name: "the demonstration shows what it is to show",
+        tier: Short,
+        jobs: &[Job::Build, Job::Programs],
+        limit: minutes(10),
+        action: Action::Demo,
+    },
     kernel(Short, "Linux 6.1, ext4", on("6.1", Ext4)),
     kernel(Short, "Linux 6.12, tmpfs", on("6.12", Tmpfs)),
     kernel(Short, "newest Linux, ext4", on("latest", Ext4)),
