@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 
 use crate::programs::{Program, cp, dd, find, ln, mv, rm, tee, truncate};
 use crate::programs::{
-    accounts, cloud, containers, databases, git, network, packages, posture, power, storage, sysconfig,
+    accounts, cloud, containers, databases, git, inline, network, packages, posture, power, storage,
+    sysconfig,
 };
 
 /// The families' tables. A later family wins where two know one name.
@@ -26,6 +27,7 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     posture::PROGRAMS,
     sysconfig::PROGRAMS,
     git::PROGRAMS,
+    inline::PROGRAMS,
     network::PROGRAMS,
     power::PROGRAMS,
     storage::PROGRAMS,
