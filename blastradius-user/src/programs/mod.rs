@@ -38,6 +38,7 @@ pub mod cloud;
 pub mod containers;
 pub mod databases;
 pub mod git;
+pub mod inline;
 pub mod network;
 pub mod packages;
 pub mod posture;

@@ -40,6 +40,7 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     super::posture::PROGRAMS,
     super::sysconfig::PROGRAMS,
     super::git::PROGRAMS,
+    super::inline::PROGRAMS,
     super::network::PROGRAMS,
     super::power::PROGRAMS,
     super::storage::PROGRAMS,
