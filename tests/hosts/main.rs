@@ -1,0 +1,4 @@
+//! The agent hosts: payloads in, bytes out; hook files before and after.
+
+mod golden;
+mod payloads;
