@@ -75,6 +75,11 @@ pub(crate) const PAYLOADS: &[(&str, &str, &str)] = &[
         r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","permission_mode":"auto-low","hook_event_name":"PostToolUse","tool_name":"Execute","tool_input":{"command":"COMMAND"},"tool_response":{}}"#,
     ),
     (
+        "kimi",
+        r#"{"hook_event_name":"PreToolUse","session_id":"s","cwd":"/p","tool_name":"Bash","tool_input":{"command":"COMMAND"},"tool_call_id":"c"}"#,
+        "",
+    ),
+    (
         "qwen",
         r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"PreToolUse","timestamp":"2026-11-01T00:00:00Z","permission_mode":"default","tool_name":"run_shell_command","tool_input":{"command":"COMMAND","is_background":false},"tool_use_id":"u","tool_call_id":"c"}"#,
         r#"{"session_id":"s","transcript_path":"/t","cwd":"/p","hook_event_name":"PostToolUse","timestamp":"2026-11-01T00:00:00Z","permission_mode":"default","tool_name":"run_shell_command","tool_input":{"command":"COMMAND"},"tool_response":{},"tool_use_id":"u","tool_call_id":"c"}"#,

@@ -17,6 +17,7 @@
 pub mod answer;
 pub mod document;
 pub mod hook;
+pub mod install;
 pub mod judge;
 pub mod reason;
 pub mod request;
