@@ -9,9 +9,9 @@ use blastradius::analysis::Report;
 use blastradius::hosts::answer::Answer;
 use blastradius::hosts::judge::{FileAct, Judge, Question};
 use blastradius::hosts::table::{self, HOSTS};
-use blastradius::hosts::{document, hook, tell};
+use blastradius::hosts::{document, hook, reason, tell};
 use blastradius::policy::finding::Finding;
-use blastradius::policy::mode::Asker;
+use blastradius::policy::mode::{Asker, Mode, Surface};
 use blastradius_common::{RuleId, Verdict};
 use serde_json::Value;
 
@@ -24,7 +24,7 @@ struct Script {
 }
 
 impl Judge for Script {
-    fn judge(&self, question: &Question, cwd: &Path, _asker: Asker) -> Report {
+    fn judge(&self, question: &Question, cwd: &Path, asker: Asker) -> Report {
         let (command, target) = match question {
             Question::Text(text) => (text.clone(), "~".to_owned()),
             Question::Argv(argv) => (argv.join(" "), "~".to_owned()),
@@ -33,7 +33,8 @@ impl Judge for Script {
         let protected = target.contains("protected");
         let verdict = match () {
             () if command.contains("rm -rf ~") || protected => Verdict::Deny,
-            () if command.contains("git reset --hard") => Verdict::Confirm,
+            () if command.contains("git reset --hard") && asker.mode == Mode::Interactive => Verdict::Confirm,
+            () if command.contains("git reset --hard") && asker.surface != Surface::Human => Verdict::Deny,
             () => Verdict::Allow,
         };
         let finding = Finding {
@@ -220,7 +221,7 @@ fn a_file_tool_is_judged_by_its_path() {
     let report = Script::default().judge(
         &Question::File(FileAct::Delete, "/protected".into()),
         Path::new("/"),
-        Asker { mode: Default::default(), surface: blastradius::policy::mode::Surface::Text },
+        Asker { mode: Mode::Interactive, surface: Surface::Text },
     );
     assert_eq!(report.verdict, Verdict::Deny);
 }
@@ -253,7 +254,7 @@ fn a_document_that_cannot_be_delivered_becomes_the_blocking_status() {
         }
     }
     let copilot = table::find("copilot").expect("a row");
-    let refused = Answer::deny(Some(copilot), "no");
+    let refused = Answer::deny(Some(copilot), &reason::of_failure("No."));
     assert_eq!(refused.status, 0);
     assert_eq!(refused.write(Closed, Vec::new()), 2);
 }

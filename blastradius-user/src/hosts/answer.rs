@@ -6,6 +6,7 @@
 
 use std::io::{self, Write};
 
+use super::reason::Reason;
 use super::table::{Host, fill};
 
 /// What the hook prints, and how it ends.
@@ -32,23 +33,17 @@ impl Answer {
     }
 
     /// The command must not run. Without a host there is no shape that could not be taken for another's.
-    pub fn deny(host: Option<&Host>, reason: &str) -> Self {
-        let stderr = line(reason);
+    pub fn deny(host: Option<&Host>, reason: &Reason) -> Self {
+        let stderr = line(&reason.text);
         let Some(host) = host else { return Self { stderr, status: BLOCKED, ..Self::default() } };
-        let stdout = host
-            .answer
-            .deny
-            .map(|template| line(&fill(template, &[("%REASON", reason)])))
-            .unwrap_or_default();
+        let stdout = host.answer.deny.map(|template| line(&said(template, reason))).unwrap_or_default();
         Self { stdout, stderr, status: host.answer.refusal_exit }
     }
 
     /// The human is to decide. A refusal where the host has no way to ask.
-    pub fn ask(host: &Host, reason: &str) -> Self {
+    pub fn ask(host: &Host, reason: &Reason) -> Self {
         match host.answer.ask {
-            Some(template) => {
-                Self { stdout: line(&fill(template, &[("%REASON", reason)])), ..Self::default() }
-            }
+            Some(template) => Self { stdout: line(&said(template, reason)), ..Self::default() },
             None => Self::deny(Some(host), reason),
         }
     }
@@ -73,6 +68,11 @@ impl Answer {
             (Err(_), _) => BLOCKED,
         }
     }
+}
+
+/// A template with a reason filled in.
+fn said(template: &str, reason: &Reason) -> String {
+    fill(template, &[("%REASON", &reason.text), ("%RULE", reason.rule)])
 }
 
 fn deliver(stream: &mut impl Write, text: &str) -> io::Result<()> {

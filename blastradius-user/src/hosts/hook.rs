@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::judge::{Judge, Question};
+use super::reason::Consent;
 use super::request::{Moment, Request};
 use super::table::{Ask, Host};
 use super::{document, reason, request, table, tell};
@@ -57,26 +58,35 @@ fn sentence(error: &dyn std::error::Error) -> String {
 
 fn before(host: &Host, document: &Value, request: &Request, judge: &dyn Judge) -> Answer {
     let asks = !request.human && honours_ask(host, document);
-    let asker = Asker {
-        mode: if asks { Mode::Interactive } else { Mode::Unattended },
-        surface: if request.human { Surface::Human } else { Surface::Text },
-    };
-    let reports: Vec<Report> = request
-        .asked
-        .iter()
-        .map(|asked| match blind(&asked.question) {
-            Some(report) => report,
-            None => judge.judge(&asked.question, &asked.cwd, asker),
-        })
-        .filter(|report| report.verdict >= Verdict::Confirm)
-        .collect();
-    match reports.iter().map(|report| report.verdict).max() {
-        None => Answer::allow(host, request.explicit),
+    let mode = if asks { Mode::Interactive } else { Mode::Unattended };
+    let reports = objections(request, judge, mode);
+    match worst(&reports) {
+        Verdict::Allow | Verdict::Warn => Answer::allow(host, request.explicit),
         // A human's own command is stopped only by what nobody may do.
-        Some(Verdict::Confirm) if request.human => Answer::allow(host, request.explicit),
-        Some(Verdict::Confirm) if asks => Answer::ask(host, &reason::of_reports(&reports, true)),
-        Some(_) => Answer::deny(Some(host), &reason::of_reports(&reports, false)),
+        Verdict::Confirm if request.human => Answer::allow(host, request.explicit),
+        Verdict::Confirm if asks => Answer::ask(host, &reason::of_reports(&reports, Consent::Asked)),
+        Verdict::Confirm => Answer::deny(Some(host), &reason::of_reports(&reports, Consent::Missing)),
+        Verdict::Deny => {
+            // Unattended, what would be asked is a denial too; the model should know the one from the other.
+            let askable = !asks && worst(&objections(request, judge, Mode::Interactive)) < Verdict::Deny;
+            let consent = if askable { Consent::Missing } else { Consent::Useless };
+            Answer::deny(Some(host), &reason::of_reports(&reports, consent))
+        }
     }
+}
+
+/// The reports on everything that must not simply run.
+fn objections(request: &Request, judge: &dyn Judge, mode: Mode) -> Vec<Report> {
+    let asker = Asker { mode, surface: if request.human { Surface::Human } else { Surface::Text } };
+    let reports = request.asked.iter().map(|asked| match blind(&asked.question) {
+        Some(report) => report,
+        None => judge.judge(&asked.question, &asked.cwd, asker),
+    });
+    reports.filter(|report| report.verdict >= Verdict::Confirm).collect()
+}
+
+fn worst(reports: &[Report]) -> Verdict {
+    reports.iter().map(|report| report.verdict).max().unwrap_or(Verdict::Allow)
 }
 
 fn honours_ask(host: &Host, document: &Value) -> bool {

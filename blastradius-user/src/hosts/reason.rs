@@ -12,32 +12,56 @@ const FINDINGS: usize = 3;
 /// Longer texts are cut; some hosts cut, or drop, what is long.
 const LENGTH: usize = 4000;
 
-/// The words for findings that stop a command. `asked` says that a human is about to be asked.
-pub fn of_reports(reports: &[Report], asked: bool) -> String {
-    let findings: Vec<&Finding> =
+/// Why a command is stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reason {
+    /// The id of the worst finding's rule; [`UNJUDGED`] if there is none.
+    pub rule: &'static str,
+    /// For a model and a human.
+    pub text: String,
+}
+
+/// Stands for a rule where the hook could not do its work.
+pub const UNJUDGED: &str = "unjudged";
+
+/// Whether a human could say yes, and whether one is about to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Consent {
+    /// One is asked.
+    Asked,
+    /// One could, but there is no way to ask.
+    Missing,
+    /// It is refused whoever asks for it.
+    Useless,
+}
+
+/// The words for findings that stop a command.
+pub fn of_reports(reports: &[Report], consent: Consent) -> Reason {
+    let mut findings: Vec<&Finding> =
         reports.iter().flat_map(|report| &report.findings).filter(|finding| stops(finding)).collect();
-    let confirmable = reports.iter().map(|report| report.verdict).max() == Some(Verdict::Confirm);
-    let head = if asked {
-        "blastradius asks before this runs."
-    } else {
-        "blastradius refused this: it was not run."
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+    let head = match consent {
+        Consent::Asked => "blastradius asks before this runs.",
+        Consent::Missing | Consent::Useless => "blastradius refused this: it was not run.",
     };
     let mut lines = vec![head.to_owned()];
     lines.extend(findings.iter().take(FINDINGS).map(|finding| of_finding(finding)));
     if findings.len() > FINDINGS {
         lines.push(format!("and {} more.", findings.len() - FINDINGS));
     }
-    if confirmable && !asked {
+    if consent == Consent::Missing {
         lines.push("Nobody can be asked here. If the user wants it, they can run it themselves.".to_owned());
     }
-    clean(&lines.join("\n"))
+    Reason {
+        rule: findings.first().map_or(UNJUDGED, |finding| finding.rule.id()),
+        text: clean(&lines.join("\n")),
+    }
 }
 
 /// The words for a hook that could not do its work.
-pub fn of_failure(what: &str) -> String {
-    clean(&format!(
-        "blastradius refused this: it was not run, because the hook could not judge it.\n{what}\nTell the user."
-    ))
+pub fn of_failure(what: &str) -> Reason {
+    let head = "blastradius refused this: it was not run, because the hook could not judge it.";
+    Reason { rule: UNJUDGED, text: clean(&format!("{head}\n{what}\nTell the user.")) }
 }
 
 /// The report on a shell that is started to be typed into.

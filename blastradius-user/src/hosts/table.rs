@@ -42,7 +42,7 @@ pub enum Ask {
     Payload(&'static str),
 }
 
-/// How a host is answered. In the templates `%REASON` and `%EVENT` stand for JSON strings.
+/// How a host is answered. In the templates `%REASON`, `%RULE` and `%EVENT` stand for JSON strings.
 #[derive(Debug)]
 pub struct Answer {
     /// Printed for a refusal, with the reason on stderr as well. `None`: stdout is not read.
@@ -255,9 +255,10 @@ const DECISION_DENY: &str = r#"{"decision":"deny","reason":%REASON}"#;
 const CURSOR_DENY: &str = r#"{"permission":"deny","user_message":%REASON,"agent_message":%REASON}"#;
 const COPILOT_DENY: &str = r#"{"permissionDecision":"deny","permissionDecisionReason":%REASON}"#;
 const COPILOT_ASK: &str = r#"{"permissionDecision":"ask","permissionDecisionReason":%REASON}"#;
-const GENERIC_DENY: &str = r#"{"verdict":"deny","reason":%REASON}"#;
-const GENERIC_ASK: &str = r#"{"verdict":"confirm","reason":%REASON}"#;
+const GENERIC_DENY: &str = r#"{"verdict":"deny","rule":%RULE,"reason":%REASON}"#;
+const GENERIC_ASK: &str = r#"{"verdict":"confirm","rule":%RULE,"reason":%REASON}"#;
 const GENERIC_ALLOW: &str = r#"{"verdict":"allow"}"#;
+const GENERIC_CONTEXT: &str = r#"{"verdict":"allow","context":%REASON}"#;
 
 const ANSWER_LIKE_CLAUDE: Answer = Answer {
     deny: Some(CLAUDE_DENY),
@@ -274,7 +275,7 @@ const ANSWER_GENERIC: Answer = Answer {
     refusal_exit: 2,
     ask: Some(GENERIC_ASK),
     ask_in: Ask::Payload("/ask"),
-    context: None,
+    context: Some(GENERIC_CONTEXT),
     allow: Some(GENERIC_ALLOW),
 };
 
@@ -303,7 +304,7 @@ pub const HOSTS: &[Host] = &[
                 moved_by: Some(("PI_CODING_AGENT_DIR", "extensions/blastradius/index.ts")),
                 path: ".pi/agent/extensions/blastradius/index.ts",
             }),
-            edits: &[Edit::Content(include_str!("embedded/pi.ts"))],
+            edits: &[Edit::Content(concat!(include_str!("embedded/ask.js"), include_str!("embedded/pi.ts")))],
             fail_closed: None,
         }),
         present: (&["pi"], ".pi"),
@@ -330,7 +331,10 @@ pub const HOSTS: &[Host] = &[
                 moved_by: Some(("XDG_CONFIG_HOME", "opencode/plugins/blastradius.js")),
                 path: ".config/opencode/plugins/blastradius.js",
             }),
-            edits: &[Edit::Content(include_str!("embedded/opencode.js"))],
+            edits: &[Edit::Content(concat!(
+                include_str!("embedded/ask.js"),
+                include_str!("embedded/opencode.js")
+            ))],
             fail_closed: None,
         }),
         present: (&["opencode"], ".config/opencode"),
@@ -362,7 +366,10 @@ pub const HOSTS: &[Host] = &[
                 moved_by: Some(("XDG_CONFIG_HOME", "amp/plugins/blastradius.ts")),
                 path: ".config/amp/plugins/blastradius.ts",
             }),
-            edits: &[Edit::Content(include_str!("embedded/amp.ts"))],
+            edits: &[Edit::Content(concat!(
+                include_str!("embedded/ask.js"),
+                include_str!("embedded/amp.ts")
+            ))],
             fail_closed: None,
         }),
         present: (&["amp"], ".config/amp"),
