@@ -3,7 +3,49 @@
 //! A family reads its program's real option grammar and tells the [`Machine`] what would be destroyed. It never looks
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
+pub mod acts;
+pub mod archive;
+pub mod cp;
+pub mod dd;
+pub mod enclosures;
+pub mod fd;
+pub mod find;
+pub mod landing;
+pub mod list;
+pub mod ln;
+pub mod mv;
+pub mod options;
+pub mod parallel;
+pub mod perm;
+pub mod remote_shell;
+pub mod rm;
+pub mod sed;
+pub mod shells;
+pub mod sudo;
+pub mod sync;
 pub mod table;
+pub mod tee;
+pub mod terminals;
+pub mod truncate;
+pub mod words;
+pub mod wrappers;
+pub mod xargs;
+
+pub mod accounts;
+pub mod cloud;
+pub mod containers;
+pub mod databases;
+pub mod git;
+pub mod network;
+pub mod packages;
+pub mod posture;
+pub mod power;
+pub mod storage;
+pub mod sysconfig;
+mod verbs;
+
+#[cfg(test)]
+pub mod testing;
 
 pub use table::{is_destructive, lookup};
 
@@ -72,6 +114,12 @@ pub struct Surroundings {
     pub elsewhere: Option<Rc<str>>,
     /// In that place, these directories are the machine's own (`docker run -v HOST:INSIDE`): (inside, host).
     pub binds: Vec<(PathBuf, PathBuf)>,
+    /// That place is made for this command and thrown away after it (`docker run`): what is lost there and lies below
+    /// none of `binds` is no loss.
+    pub throwaway: bool,
+    /// The text stands in this file (a recipe, a script): only what it does to known targets counts, for what is unset
+    /// or unknown is judged when the file runs.
+    pub script: Option<Rc<str>>,
     /// Its standard input is this instead of the carrier's.
     pub stdin: Option<Input>,
     /// It runs once for each of these instead (xargs, find -exec, parallel): appended, or put in place of `{}`.
