@@ -84,6 +84,22 @@ impl Case {
     }
 }
 
+/// A case that only asks for the default machine.
+pub fn plain(command: &str) -> Case {
+    Case {
+        id: String::new(),
+        command: command.into(),
+        cwd: "/home/dev/proj".into(),
+        env: BTreeMap::new(),
+        platform: None,
+        fs: None,
+        expect: "allow".into(),
+        also: Vec::new(),
+        why: String::new(),
+        tags: Vec::new(),
+    }
+}
+
 /// Reads a file of cases.
 ///
 /// # Panics

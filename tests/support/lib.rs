@@ -2,6 +2,7 @@
 
 pub mod cases;
 pub mod fixture;
+pub mod hostile;
 pub mod incidents;
 
 /// The binary under test: `BLASTRADIUS_BIN`, or the one that cargo built beside the tests.
