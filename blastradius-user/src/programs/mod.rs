@@ -6,16 +6,24 @@
 pub mod acts;
 pub mod cp;
 pub mod dd;
+pub mod enclosures;
 pub mod find;
 pub mod landing;
 pub mod ln;
 pub mod mv;
 pub mod options;
+pub mod parallel;
+pub mod remote_shell;
 pub mod rm;
+pub mod shells;
+pub mod sudo;
 pub mod table;
 pub mod tee;
+pub mod terminals;
 pub mod truncate;
 pub mod words;
+pub mod wrappers;
+pub mod xargs;
 
 pub mod accounts;
 pub mod git;

@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::programs::{Program, cp, dd, find, ln, mv, rm, tee, truncate};
-use crate::programs::{accounts, git, posture, power, storage, sysconfig};
+use crate::programs::{
+    Call, Machine, Program, accounts, cp, dd, enclosures, find, git, ln, mv, parallel, posture, power,
+    remote_shell, rm, shells, storage, sudo, sysconfig, tee, terminals, truncate, wrappers, xargs,
+};
 
-/// The families' tables. A later family wins where two know one name.
+/// The families' tables.
 const FAMILIES: &[&[(&str, Program)]] = &[
     cp::PROGRAMS,
     dd::PROGRAMS,
@@ -16,6 +18,15 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     rm::PROGRAMS,
     tee::PROGRAMS,
     truncate::PROGRAMS,
+    shells::PROGRAMS,
+    wrappers::PROGRAMS,
+    wrappers::SPECIAL,
+    sudo::PROGRAMS,
+    enclosures::PROGRAMS,
+    remote_shell::PROGRAMS,
+    terminals::PROGRAMS,
+    parallel::PROGRAMS,
+    xargs::PROGRAMS,
     accounts::PROGRAMS,
     posture::PROGRAMS,
     sysconfig::PROGRAMS,
@@ -70,14 +81,28 @@ const DESTRUCTIVE: &[&str] = &[
     "nvme",
 ];
 
-static TABLE: LazyLock<HashMap<&'static str, Program>> =
-    LazyLock::new(|| FAMILIES.iter().flat_map(|family| family.iter().copied()).collect());
+/// A tool with many subcommands may belong to several families, each of which reads its own.
+static TABLE: LazyLock<HashMap<&'static str, Vec<Program>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<Program>> = HashMap::new();
+    for (name, program) in FAMILIES.iter().flat_map(|family| family.iter().copied()) {
+        table.entry(name).or_default().push(program);
+    }
+    table
+});
+
+/// Has every family that knows the name read the call.
+fn every(call: &Call<'_>, machine: &mut dyn Machine) {
+    for program in TABLE.get(canonical(call.name)).into_iter().flatten() {
+        program(call, machine);
+    }
+}
 
 /// The name that a program goes by in the table: without directory, and without the `g` of GNU tools on other systems.
-fn canonical(name: &str) -> &str {
+pub fn canonical(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     match name.strip_prefix('g') {
+        _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") => "ld.so",
         Some(gnu) if GNU_PREFIXED.contains(&gnu) => gnu,
         _ => name,
     }
@@ -93,7 +118,10 @@ const GNU_PREFIXED: &[&str] = &[
 
 /// The reading of a program, by the name or path it is called by.
 pub fn lookup(name: &str) -> Option<Program> {
-    TABLE.get(canonical(name)).copied()
+    match TABLE.get(canonical(name))?.as_slice() {
+        [only] => Some(*only),
+        _ => Some(every),
+    }
 }
 
 /// Whether a program of this name destroys as it is usually called.

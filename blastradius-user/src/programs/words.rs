@@ -142,6 +142,30 @@ pub fn replaced(text: &Abstract, needle: &str, with: &Abstract) -> Abstract {
     result
 }
 
+/// A text for people: holes are `…`.
+pub fn shown(text: &Abstract) -> String {
+    let shown = text.pieces.iter().map(|piece| match piece {
+        Piece::Text(known) => &**known,
+        Piece::Nothing(_) => "",
+        Piece::Hole(_) => "…",
+    });
+    shown.collect()
+}
+
+/// A text as one word of shell text: quoted if anything in it is special.
+pub fn quoted(text: &Abstract) -> Abstract {
+    let plain = |letter: char| letter.is_alphanumeric() || "_-./:=@%+,".contains(letter);
+    let mut result = Abstract::default();
+    for piece in &text.pieces {
+        match piece {
+            Piece::Text(known) if known.chars().all(plain) => result.push_text(known),
+            Piece::Text(known) => result.push_text(&format!("'{}'", known.replace('\'', r"'\''"))),
+            Piece::Nothing(_) | Piece::Hole(_) => result.pieces.push(piece.clone()),
+        }
+    }
+    result
+}
+
 #[test]
 fn a_prefix_is_cut_and_holes_behind_it_stay() {
     let mut text = Abstract::known("--into=");
