@@ -9,7 +9,6 @@ use blastradius::analysis::{Subject, analyze};
 use blastradius::policy::mode::{Asker, Mode, Surface};
 use blastradius::policy::{Policy, Start};
 use blastradius::programs::Dialect;
-use blastradius::shell::world::World as _;
 use blastradius::shell::world::memory::MemoryWorld;
 use blastradius_tests::{cases, fixture, hostile};
 use nix::time::{ClockId, clock_gettime};
@@ -46,8 +45,8 @@ fn corpus() {
     let mut loads = Vec::new();
     for case in &cases {
         let world = fixture::world(case);
-        let policy = Policy::load(&world, Start::text(&world.cwd()));
-        loads.push(timed(|| drop(Policy::load(&world, Start::text(&world.cwd())))));
+        let policy = Policy::load(&world, Start::default());
+        loads.push(timed(|| drop(Policy::load(&world, Start::default()))));
         let subject = subject(&case.command);
         let rounds = (0..ROUNDS).map(|_| timed(|| drop(analyze(&subject, &world, &policy, ASKER)))).collect();
         verdicts.push((median(rounds), case.command.clone()));
@@ -79,6 +78,6 @@ fn main() {
     corpus();
     let case = cases::plain("true");
     let world = fixture::world(&case);
-    let policy = Policy::load(&world, Start::text(&world.cwd()));
+    let policy = Policy::load(&world, Start::default());
     hostile_inputs(&world, &policy);
 }

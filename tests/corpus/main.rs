@@ -6,13 +6,12 @@ use blastradius::analysis::{Report, Subject, analyze};
 use blastradius::policy::mode::{Asker, Mode, Surface};
 use blastradius::policy::{Policy, Start};
 use blastradius::programs::Dialect;
-use blastradius::shell::world::World as _;
 use blastradius_tests::cases::{self, Answer, Case};
 use blastradius_tests::fixture;
 
 fn answer(case: &Case) -> Report {
     let world = fixture::world(case);
-    let policy = Policy::load(&world, Start::text(&world.cwd()));
+    let policy = Policy::load(&world, Start::default());
     let subject = Subject::Text { text: case.command.clone().into_bytes(), dialect: Dialect::Bash };
     analyze(&subject, &world, &policy, Asker { mode: Mode::Interactive, surface: Surface::Text })
 }

@@ -10,7 +10,6 @@ use blastradius::analysis::{Report, Subject, analyze};
 use blastradius::policy::mode::{Asker, Mode, Surface};
 use blastradius::policy::{Policy, Start};
 use blastradius::programs::Dialect;
-use blastradius::shell::world::World as _;
 use blastradius_common::Verdict;
 
 /// What came of one script.
@@ -29,7 +28,7 @@ fn setting(name: &str, default: u64) -> u64 {
 
 fn judge(arena: &Arena, script: &str) -> Report {
     let system = arena.world();
-    let policy = Policy::load(&system, Start::text(&system.cwd()));
+    let policy = Policy::load(&system, Start::default());
     let subject = Subject::Text { text: script.as_bytes().to_vec(), dialect: Dialect::Bash };
     analyze(&subject, &system, &policy, Asker { mode: Mode::Interactive, surface: Surface::Text })
 }

@@ -1,8 +1,11 @@
 //! Everything that a contributor runs: `cargo xtask COMMAND`.
 
 mod apt;
+mod bench;
 mod cargo;
+mod demo;
 mod house;
+mod newcomer;
 mod proc;
 mod program;
 mod setup;
@@ -27,7 +30,12 @@ enum Task {
     /// Build the program as it is released, with the kernel side in it
     Build,
     Run(program::Request),
+    Demo(demo::Request),
+    #[command(hide = true)]
+    Stage(demo::stage::Request),
     Test(test::Request),
+    Bench(bench::Request),
+    Newcomer(newcomer::Request),
     Vm(vm::Request),
 }
 
@@ -36,6 +44,10 @@ fn main() -> ExitCode {
         Task::Setup(request) => setup::run(&request),
         Task::Build => program::build_and_tell(),
         Task::Run(request) => program::run(&request),
+        Task::Demo(request) => demo::run(&request),
+        Task::Stage(request) => demo::stage::run(&request),
+        Task::Bench(request) => bench::run(&request),
+        Task::Newcomer(request) => newcomer::run(&request),
         Task::Test(request) => test::run(&request),
         Task::Vm(request) => vm::run(&request),
     };

@@ -15,8 +15,8 @@ use crate::analysis::{self, Report, Subject};
 use crate::policy::mode::Asker;
 use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
-use crate::report;
-use crate::shell::world::{Platform, World as _};
+use crate::report::json::Answer;
+use crate::shell::world::Platform;
 use crate::system::System;
 
 /// One line of input.
@@ -58,6 +58,7 @@ pub(super) fn main(asker: Asker, dialect: Dialect) -> ExitCode {
                 broken += 1;
                 // A caller that only looks at the verdict must not take an error for a yes.
                 json!({"id": null, "verdict": "deny", "findings": [], "error": format!("line {}: {error:#}", index + 1)})
+                    .to_string()
             }
         };
         if let Err(error) = writeln!(output, "{answer}") {
@@ -68,7 +69,7 @@ pub(super) fn main(asker: Asker, dialect: Dialect) -> ExitCode {
 }
 
 /// The answer to one line; `None` for a blank one.
-fn answer(line: &[u8], asker: Asker, dialect: Dialect) -> Result<Option<Value>> {
+fn answer(line: &[u8], asker: Asker, dialect: Dialect) -> Result<Option<String>> {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Ok(None);
     }
@@ -80,13 +81,7 @@ fn answer(line: &[u8], asker: Asker, dialect: Dialect) -> Result<Option<Value>> 
     let began = Instant::now();
     let report = judge(&request, asker, dialect)?;
     let micros = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let mut answer = json!({"id": request.id});
-    let Value::Object(findings) = report::json::report(&report) else { return Ok(Some(answer)) };
-    if let Value::Object(answer) = &mut answer {
-        answer.extend(findings);
-        answer.insert("micros".into(), micros.into());
-    }
-    Ok(Some(answer))
+    Ok(Some(Answer::new(&report, Some(&request.id), Some(micros)).to_line()))
 }
 
 fn judge(request: &Request, asker: Asker, dialect: Dialect) -> Result<Report> {
@@ -105,7 +100,7 @@ fn judge(request: &Request, asker: Asker, dialect: Dialect) -> Result<Report> {
         Some(PlatformName::MacOs) => system.with_platform(Platform::MacOs),
         None => system,
     };
-    let policy = Policy::load(&system, Start::text(&system.cwd()));
+    let policy = Policy::load(&system, Start::default());
     let subject = Subject::Text { text: request.command.clone().into_bytes(), dialect };
     Ok(analysis::analyze(&subject, &system, &policy, asker))
 }

@@ -10,11 +10,11 @@ use anyhow::{Context as _, Result};
 
 use super::{batch, exit};
 use crate::analysis::{self, Subject};
-use crate::policy::Policy;
+use crate::policy::{Policy, Start};
 use crate::policy::mode::{Asker, Mode, Surface};
 use crate::programs::Dialect;
-use crate::report::{human, json};
-use crate::shell::world::World as _;
+use crate::report::human;
+use crate::report::json::Answer;
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -110,14 +110,12 @@ pub(super) fn main(args: Args) -> ExitCode {
 fn check(args: Args) -> Result<ExitCode> {
     let system = machine(args.cwd)?;
     let subject = Subject::Text { text: join(args.text), dialect: args.judging.dialect() };
-    let policy = Policy::load(&system, crate::policy::Start::text(&system.cwd()));
-    let asker = args.judging.asker();
-    let report = analysis::analyze(&subject, &system, &policy, asker);
+    let policy = Policy::load(&system, Start::default());
+    let report = analysis::analyze(&subject, &system, &policy, args.judging.asker());
     if args.json {
-        let document = serde_json::to_string(&json::report(&report))?;
-        writeln!(std::io::stdout(), "{document}").context("stdout")?;
+        writeln!(std::io::stdout(), "{}", Answer::new(&report, None, None).to_line()).context("stdout")?;
     } else {
-        human::print(&report, asker.mode);
+        anstream::eprint!("{}", human::render(&report));
     }
     Ok(exit::of_verdict(report.verdict))
 }

@@ -4,7 +4,10 @@ mod batch;
 mod check;
 mod completions;
 mod exit;
+mod explain;
 mod man;
+#[cfg(target_os = "linux")]
+mod run;
 mod wrapper;
 
 use std::ffi::OsString;
@@ -14,12 +17,7 @@ use clap::{Parser, Subcommand};
 
 /// A guard between a coding agent and the machine's data.
 #[derive(Debug, Parser)]
-#[command(
-    name = "blastradius",
-    version,
-    args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true
-)]
+#[command(name = "blastradius", version, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
@@ -31,6 +29,11 @@ struct Cli {
 enum Command {
     /// Judge a command without running it
     Check(check::Args),
+    /// Judge a command and show every step of the evaluation
+    Explain(explain::Args),
+    /// Run an agent and everything that it starts under guard
+    #[cfg(target_os = "linux")]
+    Run(run::Args),
     /// Print a completion script
     Completions(completions::Args),
     /// Print the manual page
@@ -49,6 +52,9 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     match cli.command {
         Some(Command::Check(args)) => check::main(args),
+        Some(Command::Explain(args)) => explain::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Run(args)) => run::main(args),
         Some(Command::Completions(args)) => completions::main(args),
         Some(Command::Man(args)) => man::main(args),
         None => wrapper::main(cli.wrapper),

@@ -16,7 +16,6 @@ use crate::policy::mode::{Asker, Mode, Surface};
 use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::human;
-use crate::shell::world::World as _;
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -46,13 +45,13 @@ pub(super) fn main(args: Args) -> ExitCode {
 /// Whether the command may run. Says why not.
 fn judge(args: &Args) -> Result<bool> {
     let system = System::current().context("the working directory cannot be read")?;
-    let policy = Policy::load(&system, Start::text(&system.cwd()));
+    let policy = Policy::load(&system, Start::default());
     let asks = args.ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let mode = if asks { Mode::Interactive } else { Mode::Unattended };
     let report =
         analysis::analyze(&subject(&args.argv), &system, &policy, Asker { mode, surface: Surface::Wrapper });
     if report.verdict != Verdict::Allow {
-        human::print(&report, mode);
+        anstream::eprint!("{}", human::render(&report));
     }
     Ok(match report.verdict {
         Verdict::Allow | Verdict::Warn => true,

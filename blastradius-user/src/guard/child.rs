@@ -79,7 +79,8 @@ impl ChildError {
     /// Bytes of a report on the pipe.
     pub const WIRE: usize = 5;
 
-    fn to_wire(self) -> [u8; Self::WIRE] {
+    /// The report as it crosses the pipe.
+    pub fn to_wire(self) -> [u8; Self::WIRE] {
         let [a, b, c, d] = (self.errno as i32).to_ne_bytes();
         [self.stage as u8, a, b, c, d]
     }
@@ -202,8 +203,7 @@ fn prepare(recipe: &Recipe) -> Result<(), ChildError> {
         check(Stage::ProcessGroup, unsafe { libc::setpgid(0, group) })?;
     }
     if recipe.no_new_privs {
-        // SAFETY: this prctl takes numbers only.
-        check(Stage::NoNewPrivs, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+        give_up_new_privileges()?;
     }
     if let Some(ruleset) = &recipe.landlock {
         restrict(ruleset.as_raw_fd())?;
@@ -218,8 +218,14 @@ fn prepare(recipe: &Recipe) -> Result<(), ChildError> {
     restore_signals(&recipe.mask)
 }
 
+/// From now on no set-uid program gains rights: prctl(2), PR_SET_NO_NEW_PRIVS.
+pub(super) fn give_up_new_privileges() -> Result<(), ChildError> {
+    // SAFETY: this prctl takes numbers only.
+    check(Stage::NoNewPrivs, unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
+}
+
 /// Enters a Landlock domain: see landlock_restrict_self(2).
-pub fn restrict(ruleset: RawFd) -> Result<(), ChildError> {
+pub(super) fn restrict(ruleset: RawFd) -> Result<(), ChildError> {
     // SAFETY: takes a descriptor and flags.
     let status = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, 0) };
     check(Stage::Landlock, status as libc::c_int)

@@ -23,13 +23,28 @@
 //! | [`canary`] | does it really? |
 //! | [`notify`] | which execs are asked about, and how are they answered? |
 //! | [`caller`] | who asks, and for what? |
+//! | [`bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
 //! | [`refusal`] | how does the offender hear of it? |
+//! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
 
+pub mod bench;
+pub mod caller;
+pub mod canary;
 pub mod child;
+pub mod first_plan;
 pub mod front;
+pub mod identity;
+pub mod judge;
+pub mod ladder;
 pub mod landlock;
 pub mod link;
+pub mod log;
+pub mod notify;
+pub mod program;
+pub mod refusal;
+pub mod secrets;
 pub mod signals;
+pub mod supervise;
 pub mod tty;

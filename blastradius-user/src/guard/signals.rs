@@ -3,7 +3,7 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use nix::errno::Errno;
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, SigmaskHow, Signal, sigaction, sigprocmask};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, sigprocmask};
 
 /// Signals that mean a fault of the process that gets them. They are never blocked.
 const FAULTS: [Signal; 7] = [
@@ -110,14 +110,16 @@ pub fn die_of(signal: i32) -> u8 {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `none` is a valid limit; lowering is always allowed.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &none) };
-    if let Ok(signal) = Signal::try_from(signal) {
-        let default = SigAction::new(SigHandler::SigDfl, SaFlags::empty(), SigSet::empty());
-        // SAFETY: SIG_DFL runs no code of ours. SIGKILL refuses a disposition and needs none.
-        let _ = unsafe { sigaction(signal, &default) };
-        let mut unblocked = SigSet::empty();
-        unblocked.add(signal);
-        let _ = nix::sys::signal::raise(signal);
-        let _ = sigprocmask(SigmaskHow::SIG_UNBLOCK, Some(&unblocked), None);
+    // By number, because real-time signals have no name.
+    // SAFETY: SIG_DFL runs no code of ours; `set` is initialised before it is used. SIGKILL refuses a disposition and
+    // needs none.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, signal);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
     }
     128u8.saturating_add(signal as u8)
 }

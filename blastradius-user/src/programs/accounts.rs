@@ -229,7 +229,7 @@ static TOOLS: &[Tool] = &[
 ];
 
 fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
-    verbs::read(TOOLS, call, machine);
+    let _spoke = verbs::read(TOOLS, call, machine);
 }
 
 #[cfg(test)]

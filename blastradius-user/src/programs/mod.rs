@@ -26,7 +26,12 @@ pub mod wrappers;
 pub mod xargs;
 
 pub mod accounts;
+pub mod cloud;
+pub mod containers;
+pub mod databases;
 pub mod git;
+pub mod network;
+pub mod packages;
 pub mod posture;
 pub mod power;
 pub mod storage;

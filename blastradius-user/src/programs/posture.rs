@@ -188,7 +188,7 @@ static TOOLS: &[Tool] = &[
 ];
 
 fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
-    verbs::read(TOOLS, call, machine);
+    let _spoke = verbs::read(TOOLS, call, machine);
 }
 
 /// nvram(8): `-c` deletes every firmware variable, `-d NAME` one.

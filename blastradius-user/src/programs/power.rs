@@ -256,7 +256,7 @@ static TOOLS: &[Tool] = &[
 ];
 
 fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
-    verbs::read(TOOLS, call, machine);
+    let _spoke = verbs::read(TOOLS, call, machine);
 }
 
 /// A call of the login manager over D-Bus (org.freedesktop.login1(5)).

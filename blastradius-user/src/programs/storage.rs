@@ -780,7 +780,7 @@ static TOOLS: &[Tool] = &[
 ];
 
 fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
-    verbs::read(TOOLS, call, machine);
+    let _spoke = verbs::read(TOOLS, call, machine);
 }
 
 /// flashrom(8): `-w` and `-E` overwrite the firmware.

@@ -167,7 +167,7 @@ fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
     if call.name == "ip" && takes_link_down(call) {
         return acts::judged_thing(machine, SYSTEM, Verdict::Confirm, "takes an interface down", "");
     }
-    verbs::read(TOOLS, call, machine);
+    let _spoke = verbs::read(TOOLS, call, machine);
 }
 
 /// `ip link set [dev] NAME … down`.

@@ -3,36 +3,38 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::programs::{
-    Call, Machine, Program, accounts, cp, dd, enclosures, find, git, ln, mv, parallel, posture, power,
-    remote_shell, rm, shells, storage, sudo, sysconfig, tee, terminals, truncate, wrappers, xargs,
-};
+use super::{Call, Machine, Program};
 
 /// The families' tables.
 const FAMILIES: &[&[(&str, Program)]] = &[
-    cp::PROGRAMS,
-    dd::PROGRAMS,
-    find::PROGRAMS,
-    ln::PROGRAMS,
-    mv::PROGRAMS,
-    rm::PROGRAMS,
-    tee::PROGRAMS,
-    truncate::PROGRAMS,
-    shells::PROGRAMS,
-    wrappers::PROGRAMS,
-    wrappers::SPECIAL,
-    sudo::PROGRAMS,
-    enclosures::PROGRAMS,
-    remote_shell::PROGRAMS,
-    terminals::PROGRAMS,
-    parallel::PROGRAMS,
-    xargs::PROGRAMS,
-    accounts::PROGRAMS,
-    posture::PROGRAMS,
-    sysconfig::PROGRAMS,
-    git::PROGRAMS,
-    power::PROGRAMS,
-    storage::PROGRAMS,
+    super::cp::PROGRAMS,
+    super::dd::PROGRAMS,
+    super::find::PROGRAMS,
+    super::ln::PROGRAMS,
+    super::mv::PROGRAMS,
+    super::rm::PROGRAMS,
+    super::tee::PROGRAMS,
+    super::truncate::PROGRAMS,
+    super::shells::PROGRAMS,
+    super::wrappers::PROGRAMS,
+    super::wrappers::SPECIAL,
+    super::sudo::PROGRAMS,
+    super::enclosures::PROGRAMS,
+    super::remote_shell::PROGRAMS,
+    super::terminals::PROGRAMS,
+    super::parallel::PROGRAMS,
+    super::xargs::PROGRAMS,
+    super::accounts::PROGRAMS,
+    super::cloud::PROGRAMS,
+    super::containers::PROGRAMS,
+    super::databases::PROGRAMS,
+    super::packages::PROGRAMS,
+    super::posture::PROGRAMS,
+    super::sysconfig::PROGRAMS,
+    super::git::PROGRAMS,
+    super::network::PROGRAMS,
+    super::power::PROGRAMS,
+    super::storage::PROGRAMS,
 ];
 
 /// Programs that destroy when they are called as they usually are. Text that cannot be parsed is searched for these.

@@ -27,7 +27,7 @@ pub(crate) fn as_written(name: &str, args: &[Field]) -> String {
 /// The program prints one name that holds no slash: a hash, a number.
 pub(crate) fn prints_component(machine: &mut dyn Machine, from: &str) {
     let cause = Rc::new(Cause::CommandOutput(from.into()));
-    let hole = Hole { cause, maybe_empty: false, component: true };
+    let hole = Hole { cause, maybe_empty: false, component: true, born: false };
     let mut text = Abstract::default();
     text.pieces.push(Piece::Hole(hole));
     machine.print(Input::Text(text));
@@ -135,7 +135,7 @@ impl Words {
     }
 
     /// Whether the words begin with these verbs.
-    fn begin_with(&self, verbs: &str) -> bool {
+    pub(crate) fn begin_with(&self, verbs: &str) -> bool {
         let wanted: Vec<&str> = verbs.split(' ').filter(|verb| !verb.is_empty()).collect();
         wanted.len() <= self.operands.len()
             && wanted.iter().zip(&self.operands).all(|(wanted, operand)| fits(wanted, &word(operand)))
@@ -160,17 +160,17 @@ fn fits(pattern: &str, word: &str) -> bool {
     })
 }
 
-/// Reads a call against a table of tools.
-pub(crate) fn read(tools: &[Tool], call: &Call<'_>, machine: &mut dyn Machine) {
-    let Some(tool) = tools.iter().find(|tool| tool.names.contains(&call.name)) else { return };
+/// Reads a call against a table of tools. Returns whether a row spoke.
+pub(crate) fn read(tools: &[Tool], call: &Call<'_>, machine: &mut dyn Machine) -> bool {
+    let Some(tool) = tools.iter().find(|tool| tool.names.contains(&call.name)) else { return false };
     let words = Words::sort(call.args, tool.valued);
     if words.has(DRY) || words.has(tool.dry) {
-        return;
+        return true;
     }
     let acts =
         |row: &&Row| words.begin_with(row.verbs) && (row.only_with.is_empty() || words.has(row.only_with));
-    let Some(row) = tool.rows.iter().find(acts) else { return };
-    let Some(rule) = row.rule else { return };
+    let Some(row) = tool.rows.iter().find(acts) else { return false };
+    let Some(rule) = row.rule else { return true };
     let verbs = row.verbs.split(' ').filter(|verb| !verb.is_empty()).count();
     let object = words.objects(verbs);
     machine.effect(Effect::Thing {
@@ -179,6 +179,7 @@ pub(crate) fn read(tools: &[Tool], call: &Call<'_>, machine: &mut dyn Machine) {
         what: row.what.into(),
         object: object.into(),
     });
+    true
 }
 
 #[test]

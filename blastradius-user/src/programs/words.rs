@@ -92,6 +92,7 @@ pub fn below(directory: &Field, source: &Field) -> Field {
             cause: Rc::new(Cause::NotModelled(Rc::clone(&source.source))),
             maybe_empty: false,
             component: true,
+            born: false,
         })),
     }
     Field { text, glob: None, source: Rc::clone(&directory.source), tilde: directory.tilde }

@@ -66,6 +66,11 @@ impl Archive {
         Ok(Self { main, security })
     }
 
+    /// The address of the main archive.
+    pub(crate) fn main_address(&self) -> &str {
+        &self.main.uri
+    }
+
     /// The line of a sources.list for one suite.
     pub(crate) fn line(&self, suite: &str) -> String {
         let Mirror { uri, signed_by } =
