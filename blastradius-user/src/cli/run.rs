@@ -15,7 +15,8 @@ use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
-use crate::guard::{first_plan, identity};
+use crate::guard::identity;
+use crate::policy::{Policy, Start};
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -83,7 +84,9 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let foothold = ladder::choose(&wanted, &first_plan::plan(&system), &system, &state)?;
+    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
+    mended(&policy)?;
+    let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
     let mut env: Vec<_> = std::env::vars_os().collect();
     if let Some(account) = &account {
@@ -104,6 +107,13 @@ fn prepare(args: Args) -> Result<Session> {
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
     })
+}
+
+/// A policy that says something it must not say protects nothing for certain, so nothing is started under it.
+fn mended(policy: &Policy) -> Result<()> {
+    let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
+    anyhow::ensure!(errors.is_empty(), "the policy must be mended before anything is started:{errors}");
+    Ok(())
 }
 
 const AUDIT: &str = "blastradius: audit: NOTHING is refused; what would be refused is written to the log";

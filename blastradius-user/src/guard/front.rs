@@ -129,14 +129,24 @@ impl Front {
             how_it_died(status)
         );
         if let Some(agent) = self.agent {
-            loop {
-                match waitpid(agent, None) {
-                    Err(Errno::EINTR) | Ok(WaitStatus::Stopped(..) | WaitStatus::Continued(_)) => {}
-                    _ => break,
+            self.wait_alone(agent);
+        }
+        OWN_FAILURE as u8
+    }
+
+    /// Waits for the agent, which has become our child, and passes signals on directly.
+    fn wait_alone(&self, agent: Pid) {
+        while matches!(waitpid(agent, Some(WaitPidFlag::WNOHANG)), Ok(WaitStatus::StillAlive)) {
+            let mut fds = [PollFd::new(self.signals.as_fd(), PollFlags::POLLIN)];
+            // SIGCHLD is among the signals, so the agent's end ends the wait.
+            let _ = poll(&mut fds, PollTimeout::NONE);
+            while let Some(received) = self.signals.next() {
+                if received.is_for_agent() {
+                    // SAFETY: takes numbers; the agent has not been reaped.
+                    unsafe { libc::kill(agent.as_raw(), received.signal) };
                 }
             }
         }
-        OWN_FAILURE as u8
     }
 }
 

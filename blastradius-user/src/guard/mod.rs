@@ -33,7 +33,6 @@ pub mod bench;
 pub mod caller;
 pub mod canary;
 pub mod child;
-pub mod first_plan;
 pub mod front;
 pub mod identity;
 pub mod judge;

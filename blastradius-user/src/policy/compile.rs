@@ -31,6 +31,13 @@ impl Policy {
         compiler.patterns();
         compiler.into_plan()
     }
+
+    /// The lines that a finite list of marks cannot say: `**` in the middle of a pattern. The text layer judges by them;
+    /// the back ends know of what their last component matches directly below the part without wildcards.
+    pub fn unplanned(&self) -> Vec<String> {
+        let deep = self.marks.patterns().iter().filter(|mark| mark.pattern.is_deep());
+        deep.map(|mark| mark.stated.origin.to_string()).collect()
+    }
 }
 
 struct Compiler<'a> {
@@ -195,4 +202,164 @@ fn name_mark(path: &Path, entry: &Entry) -> Option<NameMark> {
         zone: stated.zone,
         origin: stated.origin.to_string(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Start;
+    use crate::shell::world::Platform;
+    use crate::shell::world::memory::MemoryWorld;
+
+    /// The zone as a back end finds it: the nearest mark or name above, a denied one anywhere above wins.
+    fn planned(plan: &Plan, path: &Path) -> Zone {
+        let mut nearest = None;
+        let mut child: Option<&Path> = None;
+        for ancestor in path.ancestors() {
+            let mark = plan.marks.iter().find(|mark| mark.path == ancestor);
+            let name = plan.names.iter().find(|name| name.parent.join(&name.name) == ancestor);
+            let dotted =
+                child.and_then(Path::file_name).is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            let zone = mark.and_then(|mark| match child {
+                None => mark.own,
+                Some(_) if dotted => mark.dots.or(mark.below),
+                Some(_) => mark.below,
+            });
+            child = Some(ancestor);
+            let Some(zone) = zone.or(name.map(|name| name.zone)) else { continue };
+            if zone == Zone::Denied {
+                return zone;
+            }
+            nearest = nearest.or(Some(zone));
+        }
+        nearest.unwrap_or(Zone::Other)
+    }
+
+    /// A small generator: the same seed gives the same tree.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, sides: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % sides
+        }
+
+        fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+            from[self.roll(from.len())]
+        }
+    }
+
+    const TOPS: &[&str] = &[
+        "/home/dev",
+        "/home/dev/work",
+        "/home/ann",
+        "/srv",
+        "/etc",
+        "/usr/local",
+        "/tmp",
+        "/var/log",
+        "/mnt",
+        "/app",
+    ];
+    const NAMES: &[&str] = &["a", "b", ".c", ".cache", "build", ".git", "data"];
+    const LINES: &[&str] = &[
+        "allow ./build",
+        "allow ./build/**",
+        "allow ./a/*",
+        "deny ./data",
+        "deny ./a/**",
+        "deny ./*/b",
+        "deny ./.c",
+        "deny /srv/a",
+        "allow /tmp/**",
+        "deny <repo>/a/.git",
+    ];
+
+    fn path(dice: &mut Dice) -> String {
+        let mut path = dice.pick(TOPS).to_owned();
+        for _ in 0..dice.roll(5) {
+            path.push('/');
+            path.push_str(dice.pick(NAMES));
+        }
+        path
+    }
+
+    fn machine(dice: &mut Dice) -> (MemoryWorld, Vec<String>) {
+        let mut world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .env("HOME", "/home/dev")
+            .env("PATH", "/usr/bin")
+            .file("/usr/bin/pip", "")
+            .file("/usr/bin/npm", "");
+        let mut paths: Vec<String> = (0..30).map(|_| path(dice)).collect();
+        paths.push("/home/dev/.cache/pip/x".into());
+        paths.push("/usr/local/lib/python3.11/site".into());
+        for path in &paths {
+            world = world.dir(path);
+        }
+        let root = path(dice);
+        if dice.roll(4) > 0 {
+            world = world.work_tree(&root);
+            paths.extend(
+                ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
+                    .map(|rest| format!("{root}{rest}")),
+            );
+            if dice.roll(2) == 0 {
+                let lines: Vec<&str> = (0..dice.roll(4) + 1).map(|_| dice.pick(LINES)).collect();
+                world = world.file(&format!("{root}/.blastradius"), &lines.join("\n"));
+                paths.push(format!("{root}/.blastradius"));
+            }
+        }
+        for _ in 0..dice.roll(3) {
+            let at = path(dice);
+            world = world.mount(&at, dice.pick(&["ext4", "tmpfs", "nfs4"]), 7);
+            paths.push(at);
+        }
+        if dice.roll(3) == 0 {
+            world = world.env("TMPDIR", &path(dice));
+        }
+        (world.cwd(&root), paths)
+    }
+
+    #[test]
+    fn the_text_layers_zone_is_the_zone_that_the_plan_gives() {
+        for seed in 0..120 {
+            let mut dice = Dice(seed);
+            let (world, paths) = machine(&mut dice);
+            let policy = Policy::load(&world, Start { session: seed % 2 == 0, ..Start::default() });
+            let plan = policy.plan(&world);
+            let whole = paths.iter().flat_map(|path| Path::new(path).ancestors());
+            for path in whole {
+                let answer = policy.zone(&world, path);
+                assert_eq!(
+                    answer.zone,
+                    planned(&plan, path),
+                    "seed {seed}: {} ({})",
+                    path.display(),
+                    answer.origin
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_plan_holds_what_exists_as_marks_and_what_may_come_as_names() {
+        let world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .dir("/tmp")
+            .dir("/etc")
+            .work_tree("/home/dev/p")
+            .file("/home/dev/p/.blastradius", "deny ./secrets\nallow ./build")
+            .cwd("/home/dev/p");
+        let plan = Policy::load(&world, Start::default()).plan(&world);
+        let mark = |path: &str| plan.marks.iter().find(|mark| mark.path == Path::new(path));
+        let name = |name: &str| plan.names.iter().find(|mark| mark.name == name);
+        assert_eq!(mark("/home/dev").and_then(|mark| mark.own), Some(Zone::Floor));
+        assert_eq!(mark("/home/dev/p").and_then(|mark| mark.own), Some(Zone::Root));
+        assert_eq!(mark("/boot"), None);
+        assert_eq!(name("secrets").map(|mark| mark.zone), Some(Zone::Denied));
+        assert_eq!(name("build").map(|mark| mark.zone), Some(Zone::Scope));
+        assert_eq!(name("packed-refs").map(|mark| mark.zone), Some(Zone::History));
+        assert_eq!(name(".blastradius").map(|mark| mark.zone), Some(Zone::Own));
+    }
 }

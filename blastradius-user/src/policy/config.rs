@@ -558,3 +558,224 @@ fn bound(platform: Platform, config: &mut Config, below: usize) {
     config.allows = if kept.is_empty() { ceiling } else { kept };
     config.replaces_scope = true;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Policy, Start};
+    use crate::shell::world::memory::MemoryWorld;
+    use blastradius_common::Zone;
+
+    const PROJ: &str = "/home/dev/proj";
+
+    fn world(lines: &str) -> MemoryWorld {
+        MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .env("HOME", "/home/dev")
+            .dir("/home/dev/Documents")
+            .work_tree(PROJ)
+            .dir("/home/dev/proj/build")
+            .dir("/home/dev/proj/src/deep")
+            .file("/home/dev/proj/.blastradius", lines)
+            .cwd(PROJ)
+    }
+
+    fn policy(lines: &str) -> Policy {
+        Policy::load(&world(lines), Start::default())
+    }
+
+    fn zone(lines: &str, path: &str) -> Zone {
+        let world = world(lines);
+        Policy::load(&world, Start::default()).zone(&world, Path::new(path)).zone
+    }
+
+    fn error(lines: &str) -> String {
+        policy(lines).errors().first().map_or_else(String::new, ToString::to_string)
+    }
+
+    struct Everything;
+
+    impl TrustStore for Everything {
+        fn is_trusted(&self, _path: &Path, _content: &[u8]) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn an_allow_line_replaces_the_default_scope_and_deny_lines_alone_keep_it() {
+        assert_eq!(zone("allow ./build/**", "/home/dev/proj/build/x"), Zone::Scope);
+        assert_eq!(zone("allow ./build/**", "/home/dev/proj/build"), Zone::Root);
+        assert_eq!(zone("allow ./build", "/home/dev/proj/build"), Zone::Scope);
+        assert_eq!(zone("allow ./build", "/home/dev/proj/src"), Zone::Personal);
+        assert_eq!(zone("allow ./build", "/tmp/x"), Zone::Other);
+        assert_eq!(zone("deny ./secrets", "/home/dev/proj/src"), Zone::Scope);
+        assert_eq!(zone("deny ./secrets", "/home/dev/proj/secrets/a"), Zone::Denied);
+        assert_eq!(zone("allow <repo>/**\ndeny ./secrets", "/home/dev/proj/secrets/a"), Zone::Denied);
+    }
+
+    #[test]
+    fn patterns_may_name_the_repository_the_home_and_variables() {
+        assert_eq!(zone("allow <repo>/dist", "/home/dev/proj/dist/a"), Zone::Scope);
+        assert_eq!(zone("deny ~/Documents", "/home/dev/Documents/x"), Zone::Denied);
+        assert_eq!(zone("deny $HOME/Documents", "/home/dev/Documents/x"), Zone::Denied);
+        assert_eq!(zone("deny *.key", "/home/dev/proj/a.key"), Zone::Denied);
+        assert_eq!(zone("deny **/*.key", "/home/dev/proj/src/deep/a.key"), Zone::Denied);
+        assert_eq!(zone("  # allow /\n\n", "/home/dev/proj/a"), Zone::Scope);
+    }
+
+    #[test]
+    fn an_allow_that_covers_a_floor_object_is_an_error_that_names_the_line() {
+        for pattern in [
+            "/**", "/", "/home/**", "~/**", "~", "/home/*", "/usr/**", "/etc", "/*", "/h*/**", "/srv", "..",
+            "$HOME/**",
+        ] {
+            let error = error(&format!("# first\nallow {pattern}"));
+            assert!(
+                error.starts_with("/home/dev/proj/.blastradius:2:7: found a pattern that covers"),
+                "{pattern}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wider_than_the_work_tree_waits_for_trust() {
+        for pattern in
+            ["../other/**", "<repo>/../other", "~/Documents/old", "/srv/data/**", "/usr/local/lib/x"]
+        {
+            let lines = format!("allow {pattern}");
+            let waiting = policy(&lines);
+            assert!(waiting.errors().is_empty(), "{pattern}: {:?}", waiting.errors());
+            assert_eq!(waiting.config().waiting.len(), 1, "{pattern}");
+            assert_eq!(waiting.config().allows.len(), 0, "{pattern}");
+            let world = world(&lines);
+            let trusted = Policy::load(&world, Start { trust: Some(&Everything), ..Start::default() });
+            assert_eq!(trusted.config().allows.len(), 1, "{pattern}");
+        }
+        assert!(policy("allow /tmp/**\nallow ./x").config().waiting.is_empty());
+    }
+
+    #[test]
+    fn an_allow_through_a_link_marks_what_it_points_to() {
+        let world = world("allow ./out").link("/home/dev/proj/out", "/srv/out").dir("/srv/out");
+        let policy = Policy::load(&world, Start::default());
+        assert_eq!(policy.config().waiting.len(), 1, "it leads outside");
+        let inside = world.link("/home/dev/proj/out", "/home/dev/proj/build");
+        assert_eq!(
+            Policy::load(&inside, Start::default()).zone(&inside, Path::new("/home/dev/proj/build/x")).zone,
+            Zone::Scope
+        );
+    }
+
+    #[test]
+    fn errors_name_line_column_what_was_found_and_what_was_expected() {
+        assert_eq!(
+            error("deny ./a\n  alow ./b"),
+            "/home/dev/proj/.blastradius:2:3: found `alow`, expected `allow`, `deny`, `deny-command`, `confirm-command`, \
+             `rule` or a comment"
+        );
+        assert!(error("allow").contains(":1:"), "{}", error("allow"));
+        assert!(error("deny $NOPE/x").contains(":1:6: found `$NOPE`"));
+        assert!(error("rule nonsense deny").contains(":1:6: found `nonsense`"));
+        assert!(error("rule out-of-scope maybe").contains(":1:19: found `maybe`"));
+        assert!(error("deny a\u{1b}b").contains("control character"));
+    }
+
+    #[test]
+    fn a_file_that_is_a_link_or_a_strangers_is_an_error_and_no_file_is_none() {
+        let linked = world("").link("/home/dev/proj/.blastradius", "/srv/policy").file("/srv/policy", "");
+        assert!(Policy::load(&linked, Start::default()).errors()[0].to_string().contains("symbolic link"));
+        let strangers = world("deny ./x").owner("/home/dev/proj/.blastradius", 4242);
+        assert!(Policy::load(&strangers, Start::default()).errors()[0].to_string().contains("user 4242"));
+        let none = MemoryWorld::new(Platform::Linux).account("dev", "/home/dev").work_tree(PROJ).cwd(PROJ);
+        assert_eq!(Policy::load(&none, Start::default()).errors(), []);
+    }
+
+    #[test]
+    fn a_repositorys_file_raises_rules_and_only_the_users_lowers_them() {
+        assert_eq!(policy("rule git-discard deny").config().rules.len(), 1);
+        assert!(error("rule git-discard allow").contains("only raises"));
+        assert!(error("rule floor-path allow").contains("no file lowers"));
+        let user = world("")
+            .file("/home/dev/.config/blastradius/config", "rule git-discard allow\nallow ~/scratch/**");
+        let policy = Policy::load(&user, Start::default());
+        assert_eq!(policy.errors(), []);
+        assert_eq!(policy.config().rules.len(), 1);
+        assert_eq!(policy.zone(&user, Path::new("/home/dev/scratch/x")).zone, Zone::Scope);
+        assert_eq!(policy.zone(&user, Path::new("/home/dev/proj/x")).zone, Zone::Scope, "a user's line adds");
+    }
+
+    #[test]
+    fn the_systems_file_bounds_what_the_others_allow() {
+        let world = world("allow ./build/**")
+            .file("/etc/blastradius/config", "allow /srv/jobs/**\ndeny /home/dev/proj/keep");
+        let world = world.owner("/etc/blastradius/config", 0).owner("/etc/blastradius", 0);
+        let policy = Policy::load(&world, Start::default());
+        assert_eq!(policy.errors(), []);
+        assert_eq!(policy.zone(&world, Path::new("/home/dev/proj/build/x")).zone, Zone::Personal);
+        assert_eq!(policy.zone(&world, Path::new("/srv/jobs/x")).zone, Zone::Scope);
+        assert_eq!(policy.zone(&world, Path::new("/home/dev/proj/keep")).zone, Zone::Denied);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic_and_never_widen() {
+        let mut state = 1_u64;
+        let mut roll = |sides: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % sides
+        };
+        let words: &[&[u8]] = &[
+            b"allow ",
+            b"deny ",
+            b"rule ",
+            b"/",
+            b"**",
+            b"*",
+            b"[",
+            b"~",
+            b"<repo>",
+            b"$HOME",
+            b"..",
+            b"\n",
+            b" ",
+            b"\xff",
+            b"\0",
+            b"deny-command ",
+        ];
+        let valid = "allow ./build\n";
+        let probes = ["/", "/home/dev", "/home/dev/Documents", "/etc/passwd", "/srv/x", "/home/dev/proj/src"];
+        for round in 0..10_000 {
+            let mut bytes = valid.as_bytes().to_vec();
+            for _ in 0..roll(12) {
+                let at = usize::try_from(roll(words.len() as u64 + 1)).expect("small");
+                match words.get(at) {
+                    Some(word) => bytes.extend_from_slice(word),
+                    None => bytes.push(u8::try_from(roll(256)).expect("a byte")),
+                }
+            }
+            let mut config = Config::default();
+            let world = world("");
+            let homes = [PathBuf::from("/home/dev")];
+            let tree = super::super::worktree::at(&world, Path::new(PROJ));
+            let sources = Sources {
+                world: &world,
+                homes: &homes,
+                home: Some(Path::new("/home/dev")),
+                cwd: Path::new(PROJ),
+                tree: tree.as_ref(),
+                trust: &super::super::trust::NoTrust,
+            };
+            let path = PathBuf::from("/home/dev/proj/.blastradius");
+            Reader { sources: &sources, path: &path, author: Author::Repository, trusted: false }
+                .read(&bytes, &mut config);
+            assert!(config.errors.iter().all(|error| error.line > 0), "round {round}");
+            for line in &config.allows {
+                let own = line.pattern.literal_prefix().starts_with(PROJ)
+                    || line.pattern.literal_prefix().starts_with("/tmp");
+                assert!(own, "round {round}: {}", line.origin);
+                let covered =
+                    probes[..5].iter().any(|probe| line.pattern.match_depth(Path::new(probe)).is_some());
+                assert!(!covered, "round {round}: {}", line.origin);
+            }
+        }
+    }
+}

@@ -10,6 +10,7 @@
 //! | [`plan`], [`compile`] | the same, as the enforcing back ends see it |
 //! | [`resolve`], [`operand`] | which object does an operand name? |
 //! | [`judge`] | what is the verdict on an effect? |
+//! | [`describe`] | what is in force, and what would happen to a path? |
 //! | [`rules`], [`advice`] | what does a rule mean, and what could be done instead? |
 //!
 //! [`effect`] is what programs say they do, [`finding`] what the judge answers.
@@ -18,6 +19,7 @@ pub mod advice;
 pub mod compile;
 pub mod config;
 pub mod critical;
+pub mod describe;
 pub mod effect;
 pub mod finding;
 pub mod floor;

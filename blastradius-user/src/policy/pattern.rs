@@ -101,6 +101,19 @@ impl Pattern {
     }
 }
 
+impl std::fmt::Display for Pattern {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for part in &self.parts {
+            match part {
+                Part::Literal(name) => write!(out, "/{}", name.to_string_lossy())?,
+                Part::Wild(name) => write!(out, "/{name}")?,
+                Part::Deep => write!(out, "/**")?,
+            }
+        }
+        if self.below_only { write!(out, "/**") } else { Ok(()) }
+    }
+}
+
 /// `budget` bounds the work that several `**` can make.
 fn shortest(parts: &[Part], names: &[&OsStr], at: usize, fold: bool, budget: &mut u32) -> Option<usize> {
     let Some((part, rest)) = parts.split_first() else { return Some(at) };

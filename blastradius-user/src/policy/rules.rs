@@ -414,6 +414,18 @@ mod tests {
     }
 
     #[test]
+    fn the_documentation_is_what_the_table_says() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/rules.md");
+        // `BLESS=1 cargo test` writes the file anew.
+        if std::env::var_os("BLESS").is_some() {
+            std::fs::create_dir_all(path.parent().expect("a parent")).expect("made");
+            std::fs::write(&path, markdown()).expect("written");
+        }
+        let written = std::fs::read_to_string(&path).expect("docs/rules.md");
+        assert!(written == markdown(), "docs/rules.md drifted: run `BLESS=1 cargo test rules` and commit it");
+    }
+
+    #[test]
     fn the_documentation_names_every_rule_once_in_the_table_and_once_below() {
         let text = markdown();
         for row in RULES {

@@ -7,12 +7,18 @@ use super::{Call, Machine, Program};
 
 /// The families' tables.
 const FAMILIES: &[&[(&str, Program)]] = &[
+    super::archive::PROGRAMS,
     super::cp::PROGRAMS,
     super::dd::PROGRAMS,
+    super::fd::PROGRAMS,
     super::find::PROGRAMS,
+    super::list::PROGRAMS,
     super::ln::PROGRAMS,
     super::mv::PROGRAMS,
+    super::perm::PROGRAMS,
     super::rm::PROGRAMS,
+    super::sed::PROGRAMS,
+    super::sync::PROGRAMS,
     super::tee::PROGRAMS,
     super::truncate::PROGRAMS,
     super::shells::PROGRAMS,

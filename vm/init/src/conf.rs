@@ -13,6 +13,10 @@ pub(crate) struct Conf {
     pub(crate) nonce: String,
     /// What /scratch is to be.
     pub(crate) file_system: String,
+    /// The disk that is to be the root, if one is.
+    pub(crate) root_disk: Option<String>,
+    /// The disk for /scratch, if it is to be on one.
+    pub(crate) scratch_disk: Option<String>,
     /// Variables for the command.
     pub(crate) environment: Vec<(OsString, OsString)>,
     /// The command and its arguments.
@@ -34,6 +38,8 @@ impl Conf {
             match name {
                 b"nonce" => conf.nonce = String::from_utf8(value.to_vec())?,
                 b"fs" => conf.file_system = String::from_utf8(value.to_vec())?,
+                b"root" => conf.root_disk = Some(String::from_utf8(value.to_vec())?),
+                b"scratch" => conf.scratch_disk = Some(String::from_utf8(value.to_vec())?),
                 b"arg" => conf.command.push(OsString::from_vec(value.to_vec())),
                 b"env" => {
                     let (name, value) = split(value).context("a variable without `=`")?;

@@ -4,8 +4,13 @@
 //! before the command starts is a `fail`: a test must not run on less than what was asked for.
 
 mod conf;
-mod machine;
+mod copy;
+mod devices;
+mod mounts;
+mod ports;
 mod relay;
+mod root;
+mod scratch;
 
 use std::{
     fs::File,
@@ -38,7 +43,7 @@ const ENVIRONMENT: &[(&str, &str)] = &[
 ];
 
 fn main() {
-    let report = match machine::first_mounts().and_then(|()| Conf::take()) {
+    let report = match mounts::first().and_then(|()| Conf::take()) {
         Ok(conf) => {
             let said = match run(&conf) {
                 Ok(status) => verdict(status),
@@ -70,15 +75,18 @@ fn verdict(status: ExitStatus) -> String {
 
 /// Writes a line to the control port and waits until it has left.
 fn say(nonce: &str, what: &str) -> Result<()> {
-    let mut port = machine::port("/dev/ttyS2")?;
+    let mut port = ports::open(ports::CONTROL)?;
     writeln!(port, "{nonce} {what}").context("cannot write to the control port")?;
     tcdrain(&port).context("cannot flush the control port")
 }
 
 fn run(conf: &Conf) -> Result<ExitStatus> {
-    machine::finish(&conf.file_system)?;
+    devices::prepare(conf)?;
+    root::settle(conf)?;
+    mounts::all()?;
+    scratch::mount(conf)?;
     let (reader, writer) = io::pipe().context("cannot make a pipe for the command's output")?;
-    let relay = relay::Relay::start(reader, machine::port("/dev/ttyS1")?);
+    let relay = relay::Relay::start(reader, ports::open(ports::OUTPUT)?);
     let mut command = command(conf, &writer)?;
     say(&conf.nonce, "start")?;
     let child = command

@@ -3,6 +3,7 @@
 //! The machine's own lists and sources are left alone: a suite that is only wanted for one package must not become a candidate for the
 //! next upgrade of the machine. Proxies, credentials and keys are the machine's own.
 
+pub(crate) mod debootstrap;
 pub(crate) mod sources;
 pub(crate) mod version;
 

@@ -14,11 +14,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Args;
 use nix::unistd::geteuid;
 
-use crate::{
-    apt::sources::Archive,
-    house, proc,
-    setup::{self, requirements::Job},
-};
+use crate::{apt::debootstrap, house, proc};
 
 /// Run the README's commands on a fresh Debian, cold and warm
 ///
@@ -40,14 +36,13 @@ pub(crate) struct Request {
 const README: &[&str] = &["cargo xtask run -- sh -c 'echo guarded, and still working'", "cargo xtask test"];
 
 /// What there is on the machine beside Rust: git to clone with, and what rustup asks for, a C compiler to link with.
-const PACKAGES: &str = "ca-certificates,gcc,git,libc6-dev";
+const PACKAGES: &[&str] = &["ca-certificates", "gcc", "git", "libc6-dev"];
 
 /// Does it and prints a table of times.
 pub(crate) fn run(request: &Request) -> Result<i32> {
     if !geteuid().is_root() {
         bail!("a machine in a directory takes root to make");
     }
-    setup::ensure(&[Job::Newcomer])?;
     let cache = house::cache("newcomer")?;
     let base = base(&cache, &request.release)?;
     let machine =
@@ -87,10 +82,7 @@ fn base(cache: &Path, release: &str) -> Result<PathBuf> {
     eprintln!("xtask: making a fresh Debian {release}");
     let work = tempfile::Builder::new().prefix(".making-").tempdir_in(cache)?;
     let root = work.path().join("root");
-    let mut command = Command::new(proc::which("debootstrap").context("debootstrap is missing")?);
-    command.args(["--variant=minbase", &format!("--include={PACKAGES}"), release]);
-    command.arg(&root).arg(Archive::of_this_machine()?.main_address());
-    proc::run(command.stdout(Stdio::null()))?;
+    debootstrap::run(release, PACKAGES, &root)?;
     fs::rename(&root, &base).with_context(|| format!("cannot make {}", base.display()))?;
     Ok(base)
 }

@@ -25,6 +25,7 @@ pub(crate) struct Archive<W: Write> {
     written: u64,
     inode: u32,
     seen: BTreeSet<PathBuf>,
+    below: PathBuf,
 }
 
 /// Who owns an entry and what may be done with it.
@@ -46,7 +47,7 @@ impl Mode {
 impl<W: Write> Archive<W> {
     /// Starts an archive with the links of a merged /usr.
     pub(crate) fn new(out: W) -> Result<Self> {
-        let mut archive = Self { out, written: 0, inode: 0, seen: BTreeSet::new() };
+        let mut archive = Self { out, written: 0, inode: 0, seen: BTreeSet::new(), below: PathBuf::new() };
         for name in MERGED {
             archive.entry(Path::new(name), SYMLINK | 0o777, 0, (0, 0), format!("usr/{name}").as_bytes())?;
             archive.directory(&Path::new("/usr").join(name), Mode::root(0o755))?;
@@ -54,9 +55,14 @@ impl<W: Write> Archive<W> {
         Ok(archive)
     }
 
+    /// Puts what is added from now on below a directory.
+    pub(crate) fn go_below(&mut self, dir: &str) {
+        self.below = PathBuf::from(dir);
+    }
+
     /// Adds a directory and those above it. The first mode that a directory is given stays.
     pub(crate) fn directory(&mut self, path: &Path, mode: Mode) -> Result<()> {
-        let path = inside(path);
+        let path = self.below.join(inside(path));
         self.parents(&path)?;
         if self.fresh(&path) {
             self.entry(&path, DIRECTORY | mode.bits, mode.owner, (0, 0), &[])?;
@@ -66,7 +72,7 @@ impl<W: Write> Archive<W> {
 
     /// Adds a file. The first content that a path is given stays.
     pub(crate) fn file(&mut self, path: &Path, mode: Mode, content: &[u8]) -> Result<()> {
-        let path = inside(path);
+        let path = self.below.join(inside(path));
         self.parents(&path)?;
         if self.fresh(&path) {
             self.entry(&path, FILE | mode.bits, mode.owner, (0, 0), content)?;
@@ -76,7 +82,7 @@ impl<W: Write> Archive<W> {
 
     /// Adds a symbolic link.
     pub(crate) fn symlink(&mut self, path: &Path, to: &Path) -> Result<()> {
-        let path = inside(path);
+        let path = self.below.join(inside(path));
         self.parents(&path)?;
         if self.fresh(&path) {
             self.entry(&path, SYMLINK | 0o777, 0, (0, 0), to.as_os_str().as_encoded_bytes())?;
@@ -86,7 +92,7 @@ impl<W: Write> Archive<W> {
 
     /// Adds a character device.
     pub(crate) fn device(&mut self, path: &Path, major: u32, minor: u32) -> Result<()> {
-        let path = inside(path);
+        let path = self.below.join(inside(path));
         self.parents(&path)?;
         if self.fresh(&path) {
             self.entry(&path, DEVICE | 0o600, 0, (major, minor), &[])?;

@@ -4,6 +4,7 @@
 //! kernel of Debian's, a small root in memory and one command. It is no machine to live on, but it boots in seconds.
 
 mod cpio;
+mod disks;
 pub(crate) mod fetch;
 mod init;
 mod klog;
@@ -19,7 +20,6 @@ use std::{
     io::{BufWriter, Read as _, Write},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    process::Command,
     time::Duration,
 };
 
@@ -31,6 +31,7 @@ use crate::{
     setup::{self, requirements::Job},
 };
 use cpio::{Archive, Mode};
+use disks::Disks;
 use fetch::Fetched;
 use qemu::{End, Machine};
 use table::Table;
@@ -65,6 +66,10 @@ pub(crate) struct Request {
     /// The file system of /scratch
     #[arg(long, value_enum, default_value_t = FileSystem::Tmpfs)]
     pub(crate) fs: FileSystem,
+    /// The guest's root: a directory, the image of an ext4 file system, or `debian` for a Debian 12 that is made once; what the guest writes
+    /// to it is dropped. Without this it is a small one in memory
+    #[arg(long)]
+    pub(crate) root: Option<String>,
     /// A file or directory for the guest, with the libraries of the programs in it; at the same path, or at DST
     #[arg(long, value_name = "SRC[:DST]")]
     pub(crate) copy: Vec<String>,
@@ -113,16 +118,6 @@ impl FileSystem {
             Self::Overlay => "overlay",
         }
     }
-
-    /// The program that makes one on a disk, and the package that has it.
-    fn maker(self) -> Option<(&'static str, &'static str)> {
-        match self {
-            Self::Ext4 => Some(("mkfs.ext4", "e2fsprogs")),
-            Self::Xfs => Some(("mkfs.xfs", "xfsprogs")),
-            Self::Btrfs => Some(("mkfs.btrfs", "btrfs-progs")),
-            Self::Tmpfs | Self::Overlay => None,
-        }
-    }
 }
 
 impl Request {
@@ -135,6 +130,7 @@ impl Request {
             timeout: 180,
             append: String::new(),
             fs: FileSystem::Tmpfs,
+            root: None,
             copy: Vec::new(),
             env: Vec::new(),
             icount: false,
@@ -159,8 +155,9 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
     let work = tempfile::Builder::new().prefix("blastradius-vm-").tempdir()?;
     let nonce = nonce()?;
     let initrd = work.path().join("initrd");
-    write_initrd(&initrd, &fetched, request, &nonce).context("cannot put the guest's root together")?;
-    let disk = make_disk(request.fs, work.path())?;
+    let disks = disks::make(request, work.path())?;
+    let conf = configuration(request, &disks, &nonce);
+    write_initrd(&initrd, &fetched, request, conf).context("cannot put the guest's root together")?;
     let cpus = if request.icount { 1 } else { request.cpus };
     let append = format!("{} {}", kernel.append, request.append);
     eprintln!(
@@ -173,7 +170,7 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         append: append.trim(),
         cpus,
         memory: request.mem,
-        disk: disk.as_deref(),
+        disks: &disks.all,
         icount: request.icount,
         timeout: Duration::from_secs(request.timeout),
         work: work.path(),
@@ -231,29 +228,42 @@ fn nonce() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn write_initrd(path: &Path, fetched: &Fetched, request: &Request, nonce: &str) -> Result<()> {
+fn write_initrd(path: &Path, fetched: &Fetched, request: &Request, mut conf: Vec<u8>) -> Result<()> {
     let mut archive = Archive::new(BufWriter::new(File::create(path)?))?;
+    if request.root.is_some() {
+        // The init copies it onto the disk.
+        archive.go_below("payload");
+    }
     // The command's files come first: a real program takes precedence over busybox's.
-    let command = place_command(&mut archive, &request.command)?;
+    let command = place_command(&mut archive, &request.command, request.root.is_some())?;
     for copy in &request.copy {
         let (from, to) = copy_places(copy)?;
         payload::copy(&mut archive, &from, &to)?;
     }
+    archive.go_below("");
     payload::system(&mut archive)?;
     archive.file(Path::new("/init"), Mode::root(0o755), &fs::read(init::build()?)?)?;
     archive.tree(&fetched.dir.join("lib"), Path::new("/lib"))?;
-    let conf = configuration(request, &command, nonce);
+    conf.extend(command.iter().flat_map(|word| entry("arg", word.as_bytes())));
     archive.file(Path::new("/vm.conf"), Mode::root(0o600), &conf)?;
     archive.finish()?;
     Ok(())
 }
 
 /// Copies the program that the command names, and returns the command as the guest can run it.
-fn place_command<W: Write>(archive: &mut Archive<W>, command: &[OsString]) -> Result<Vec<OsString>> {
+///
+/// A root of its own has programs of its own: there, only what is named by its path is copied, if it exists here.
+fn place_command<W: Write>(
+    archive: &mut Archive<W>,
+    command: &[OsString],
+    own_root: bool,
+) -> Result<Vec<OsString>> {
     let (name, arguments) = command.split_first().context("there is no command to run")?;
     let path = Path::new(name);
     let found = if name.as_bytes().contains(&b'/') {
         Some(env::current_dir()?.join(path)).filter(|path| path.exists())
+    } else if own_root {
+        None
     } else {
         proc::which(&name.to_string_lossy())
     };
@@ -277,25 +287,21 @@ fn copy_places(copy: &str) -> Result<(PathBuf, PathBuf)> {
     Ok((from, to))
 }
 
-/// What the init is to do: `name=value` entries, each ended by a NUL, since nothing else cannot occur in an argument.
-fn configuration(request: &Request, command: &[OsString], nonce: &str) -> Vec<u8> {
-    let mut entries: Vec<Vec<u8>> =
-        vec![format!("nonce={nonce}").into(), format!("fs={}", request.fs.name()).into()];
-    entries.extend(request.env.iter().map(|variable| format!("env={variable}").into()));
-    entries.extend(command.iter().map(|word| [b"arg=", word.as_bytes()].concat()));
-    entries.into_iter().flat_map(|entry| [entry, vec![0]].concat()).collect()
+/// What the init is to do, but for the command: `name=value` entries, each ended by a NUL, since nothing else cannot occur in an argument.
+fn configuration(request: &Request, disks: &Disks, nonce: &str) -> Vec<u8> {
+    let disk = |name, device: Option<&str>| device.map(|device| entry(name, device.as_bytes()));
+    let entries = [
+        Some(entry("nonce", nonce.as_bytes())),
+        Some(entry("fs", request.fs.name().as_bytes())),
+        disk("root", disks.root.as_deref()),
+        disk("scratch", disks.scratch.as_deref()),
+    ];
+    let variables = request.env.iter().map(|variable| entry("env", variable.as_bytes()));
+    entries.into_iter().flatten().chain(variables).flatten().collect()
 }
 
-/// The size of the disk; it takes only what is written to it.
-const DISK_BYTES: u64 = 2 << 30;
-
-fn make_disk(fs: FileSystem, work: &Path) -> Result<Option<PathBuf>> {
-    let Some((maker, package)) = fs.maker() else { return Ok(None) };
-    let program = proc::which(maker).with_context(|| format!("{maker} is missing: install {package}"))?;
-    let disk = work.join("disk");
-    File::create(&disk)?.set_len(DISK_BYTES)?;
-    proc::capture(Command::new(program).arg("-q").arg(&disk))?;
-    Ok(Some(disk))
+fn entry(name: &str, value: &[u8]) -> Vec<u8> {
+    [name.as_bytes(), b"=", value, b"\0"].concat()
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 use std::{
     fs::{self, File},
     os::unix::process::CommandExt as _,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -29,14 +29,23 @@ pub(crate) struct Machine<'a> {
     pub(crate) cpus: u32,
     /// How much memory it has, in MiB.
     pub(crate) memory: u32,
-    /// A disk for it, if it is to have one.
-    pub(crate) disk: Option<&'a Path>,
+    /// Its disks, in the order that the guest sees them.
+    pub(crate) disks: &'a [Disk],
     /// Whether time passes by instructions executed, not by the clock.
     pub(crate) icount: bool,
     /// When to give up.
     pub(crate) timeout: Duration,
     /// A directory for the logs.
     pub(crate) work: &'a Path,
+}
+
+/// A disk.
+#[derive(Debug)]
+pub(crate) struct Disk {
+    /// The file that it is.
+    pub(crate) image: PathBuf,
+    /// Whether what the guest writes is dropped at its end.
+    pub(crate) forget: bool,
 }
 
 /// What became of the guest.
@@ -127,7 +136,7 @@ impl Drop for Guest {
 }
 
 fn start(machine: &Machine<'_>, log: &Path, control: &Path) -> Result<Child> {
-    let Machine { image, initrd, append, cpus, memory, disk, icount, .. } = machine;
+    let Machine { image, initrd, append, cpus, memory, disks, icount, .. } = machine;
     let program = proc::which("qemu-system-x86_64").context("qemu-system-x86_64 is missing")?;
     let mut command = Command::new(program);
     command
@@ -151,9 +160,15 @@ fn start(machine: &Machine<'_>, log: &Path, control: &Path) -> Result<Child> {
     if *icount {
         command.args(["-icount", "shift=0,sleep=off"]);
     }
-    if let Some(disk) = disk {
-        command.args(["-drive", &format!("file={},format=raw,if=none,id=disk,cache=unsafe", disk.display())]);
-        command.args(["-device", "virtio-blk-pci,drive=disk"]);
+    for (number, Disk { image, forget }) in disks.iter().enumerate() {
+        let snapshot = if *forget { "on" } else { "off" };
+        let image = image.display();
+        command
+            .args([
+                "-drive",
+                &format!("file={image},format=raw,if=none,id=disk{number},cache=unsafe,snapshot={snapshot}"),
+            ])
+            .args(["-device", &format!("virtio-blk-pci,drive=disk{number}")]);
     }
     // SAFETY: prctl is async-signal-safe, and nothing else happens between fork and exec.
     unsafe {
