@@ -48,14 +48,19 @@ pub struct Report {
 
 /// Judges a command.
 pub fn analyze(subject: &Subject, world: &dyn World, policy: &Policy, asker: Asker) -> Report {
-    report(subject, &evaluate(subject, world, &Options::default()), world, policy, asker)
+    report(subject, &evaluate(subject, world, &options(policy)), world, policy, asker)
 }
 
 /// Judges a command and keeps every step of the evaluation.
 pub fn explain(subject: &Subject, world: &dyn World, policy: &Policy, asker: Asker) -> (Report, Vec<Step>) {
-    let mut evaluation = evaluate(subject, world, &Options { trace: true, ..Options::default() });
+    let mut evaluation = evaluate(subject, world, &Options { trace: true, ..options(policy) });
     let steps = std::mem::take(&mut evaluation.trace);
     (report(subject, &evaluation, world, policy, asker), steps)
+}
+
+/// Simple commands are kept only where a line of the policy speaks of them.
+fn options(policy: &Policy) -> Options {
+    Options { commands: !policy.config().commands.is_empty(), ..Options::default() }
 }
 
 fn evaluate(subject: &Subject, world: &dyn World, options: &Options) -> Evaluation {
@@ -67,7 +72,8 @@ fn evaluate(subject: &Subject, world: &dyn World, options: &Options) -> Evaluati
 
 /// The arguments as fields. The file that is executed counts as the command's name: `argv[0]` may say anything.
 fn fields(path: Option<&Path>, argv: &[OsString]) -> Vec<Field> {
-    let mut fields: Vec<Field> = argv.iter().map(|argument| Field::literal(&argument.to_string_lossy())).collect();
+    let mut fields: Vec<Field> =
+        argv.iter().map(|argument| Field::literal(&argument.to_string_lossy())).collect();
     if let (Some(path), Some(first)) = (path, fields.first_mut())
         && !is_multicall(path)
     {
@@ -107,7 +113,7 @@ fn report(
 /// What `deny-command` and `confirm-command` lines say of each simple command.
 fn by_command_lines(evaluation: &Evaluation, policy: &Policy, asker: Asker) -> Vec<Finding> {
     let commands = evaluation.commands.iter();
-    commands.filter_map(|command| judge_command(&command.unwrapped, &command.segment, policy, asker)).collect()
+    commands.filter_map(|command| judge_command(&command.command, &command.segment, policy, asker)).collect()
 }
 
 fn in_the_judges_words(problem: &Problem) -> judge::Problem {
@@ -130,7 +136,9 @@ fn quoted_too_much(effects: &[Located], world: &dyn World) -> Vec<Finding> {
             target: operand.clone(),
             resolved: None,
             segment: located.segment.to_string(),
-            reasons: vec![format!("{operand} is passed on as it is: no shell expands it, and no file bears that name")],
+            reasons: vec![format!(
+                "{operand} is passed on as it is: no shell expands it, and no file bears that name"
+            )],
             advice: Some("leave the quotes away, or hand over the whole command as one argument".into()),
         })
     };
@@ -140,7 +148,8 @@ fn quoted_too_much(effects: &[Located], world: &dyn World) -> Vec<Finding> {
 /// `~` in front, `$NAME`, a backquote or a wildcard.
 fn holds_syntax(operand: &str) -> bool {
     let variable = |(at, _): (usize, &str)| {
-        operand[at + 1..].starts_with(|next: char| next == '{' || next == '(' || next == '_' || next.is_ascii_alphabetic())
+        operand[at + 1..]
+            .starts_with(|next: char| next == '{' || next == '(' || next == '_' || next.is_ascii_alphabetic())
     };
     operand.starts_with('~')
         || operand.contains(['`', '*', '?'])
@@ -174,7 +183,11 @@ pub fn quote_all(words: &[OsString]) -> String {
 pub fn quote(word: &str) -> String {
     const PLAIN: &str = "-_./:,@%+=";
     let plain = |c: char| c.is_alphanumeric() || PLAIN.contains(c);
-    if !word.is_empty() && word.chars().all(plain) { word.into() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 #[cfg(test)]

@@ -43,7 +43,10 @@ impl Column {
         if outcome.lost.is_empty() && outcome.missing.is_empty() {
             self.good += 1;
         } else {
-            self.bad.push(format!("{}: lost {:?}, did not happen {:?} ({})", case.id, outcome.lost, outcome.missing, case.why));
+            self.bad.push(format!(
+                "{}: lost {:?}, did not happen {:?} ({})",
+                case.id, outcome.lost, outcome.missing, case.why
+            ));
         }
     }
 }
@@ -60,7 +63,10 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
     let cases = cases();
     for case in &cases {
         let outcome = case.run(tests(), &binary, GUARD);
-        let text = outcome.text.as_deref().unwrap_or_else(|error| panic!("{}: check gave no verdict: {error}", case.id));
+        let text = outcome
+            .text
+            .as_deref()
+            .unwrap_or_else(|error| panic!("{}: check gave no verdict: {error}", case.id));
         if stops(text) != stops(&case.text_expect) {
             wrong_text.push(format!("{}: wants {}, got {text} ({})", case.id, case.text_expect, case.why));
         }
@@ -82,9 +88,18 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
             println!("  {line}");
         }
     }
-    assert!(wrong_text.len() * 100 <= cases.len() * 3, "fewer than 97 % of the text verdicts: {wrong_text:#?}");
+    assert!(
+        wrong_text.len() * 100 <= cases.len() * 3,
+        "fewer than 97 % of the text verdicts: {wrong_text:#?}"
+    );
     for (kind, column) in &columns {
         let share = if *kind == Kind::FalsePositive { 100 } else { 95 };
-        assert!(column.good * 100 >= column.run * share, "{kind:?}: {} of {}: {:#?}", column.good, column.run, column.bad);
+        assert!(
+            column.good * 100 >= column.run * share,
+            "{kind:?}: {} of {}: {:#?}",
+            column.good,
+            column.run,
+            column.bad
+        );
     }
 }

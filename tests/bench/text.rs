@@ -53,7 +53,13 @@ fn corpus() {
     }
     verdicts.sort();
     let at = |share: usize| &verdicts[(verdicts.len() - 1) * share / 100];
-    println!("verdict, {} cases: median {:?}, p99 {:?}, worst {:?}", cases.len(), at(50).0, at(99).0, at(100).0);
+    println!(
+        "verdict, {} cases: median {:?}, p99 {:?}, worst {:?}",
+        cases.len(),
+        at(50).0,
+        at(99).0,
+        at(100).0
+    );
     println!("  slowest: {:?}", verdicts.iter().rev().take(5).collect::<Vec<_>>());
     println!("policy load: median {:?}", median(loads));
 }
@@ -70,7 +76,11 @@ fn hostile_inputs(world: &MemoryWorld, policy: &Policy) {
         let subject = subject(&text);
         let mut verdict = None;
         let time = timed(|| verdict = Some(analyze(&subject, world, policy, ASKER).verdict));
-        println!("{name:40} {:>9} bytes {time:>12.1?} peak {} MiB {verdict:?}", text.len(), peak_kib() / 1024);
+        println!(
+            "{name:40} {:>9} bytes {time:>12.1?} peak {} MiB {verdict:?}",
+            text.len(),
+            peak_kib() / 1024
+        );
     }
 }
 

@@ -3,7 +3,9 @@
 
 /// Name and text of each.
 pub fn inputs() -> Vec<(&'static str, String)> {
-    let nested = |depth: usize, open: &str, inner: &str, close: &str| open.repeat(depth) + inner + &close.repeat(depth);
+    let nested = |depth: usize, open: &str, inner: &str, close: &str| {
+        open.repeat(depth) + inner + &close.repeat(depth)
+    };
     vec![
         ("1 MiB of a &&", "a && ".repeat((1 << 20) / 5 - 3) + "rm -rf /"),
         ("50,000 links of a &&, nothing destroyed", "a && ".repeat(50_000) + "b"),
@@ -14,7 +16,10 @@ pub fn inputs() -> Vec<(&'static str, String)> {
         ("2,000 nested braces", format!("rm -rf {}", nested(2_000, "{a,", "/etc", "}"))),
         ("a brace range of 10^9", "rm -rf /etc/{1..1000000000}".into()),
         ("braces that multiply", format!("rm -rf /{}", "{a,b}".repeat(40))),
-        ("a variable that doubles itself 64 times", format!("X=/etc\n{}rm -rf \"$X\"", "X=$X$X\n".repeat(64))),
+        (
+            "a variable that doubles itself 64 times",
+            format!("X=/etc\n{}rm -rf \"$X\"", "X=$X$X\n".repeat(64)),
+        ),
         ("functions that call each other", "f() { g; }; g() { f; rm -rf /etc; }; f".into()),
         ("a function that calls itself twice", "f() { f; f; rm -rf build; }; f".into()),
         ("a loop without end", "while :; do X=$X/a; rm -rf \"/$X\"; done".into()),
@@ -22,7 +27,10 @@ pub fn inputs() -> Vec<(&'static str, String)> {
         ("NUL and control characters", "rm\0 -rf \u{1}/etc; rm -rf /".into()),
         ("an unclosed quote", "rm -rf '/etc".into()),
         ("100,000 open parentheses", "(".repeat(100_000) + "rm -rf /"),
-        ("nested loops", "for a in {1..1000}; do for b in {1..1000}; do rm -rf /etc/$a/$b; done; done".into()),
+        (
+            "nested loops",
+            "for a in {1..1000}; do for b in {1..1000}; do rm -rf /etc/$a/$b; done; done".into(),
+        ),
         ("eval that grows", "E='eval \"$E$E\"'; eval \"$E\"; rm -rf /etc".into()),
     ]
 }

@@ -100,7 +100,8 @@ impl Incident {
 
     /// The directory that `case.sh` reads.
     fn lay_out(&self, tests: &Path) -> PathBuf {
-        let dir = std::env::temp_dir().join(format!("blastradius-battery-{}-{}", std::process::id(), self.id));
+        let dir =
+            std::env::temp_dir().join(format!("blastradius-battery-{}-{}", std::process::id(), self.id));
         fs::create_dir_all(dir.join("fixtures")).expect("a directory for the case");
         let write = |name: &str, text: &str| fs::write(dir.join(name), text).expect("a file of the case");
         let incidents = tests.join("incidents");
@@ -114,10 +115,12 @@ impl Incident {
         write("uid", if self.run_as == "root" { "0" } else { "1000" });
         write("cwd", &self.cwd);
         let counted = |entry: &str| entry.starts_with("count:") || entry.starts_with("glob:");
-        let happened = self.must_happen.iter().filter_map(|entry| entry.split_once(':')).map(|(_, path)| path);
+        let happened =
+            self.must_happen.iter().filter_map(|entry| entry.split_once(':')).map(|(_, path)| path);
         let watched: Vec<&str> =
             self.survive.iter().map(String::as_str).filter(|entry| !counted(entry)).chain(happened).collect();
-        let counts: Vec<&str> = self.survive.iter().filter(|entry| counted(entry)).map(|entry| directory(entry).0).collect();
+        let counts: Vec<&str> =
+            self.survive.iter().filter(|entry| counted(entry)).map(|entry| directory(entry).0).collect();
         write("watch", &(watched.join("\n") + "\n"));
         write("count", &(counts.join("\n") + "\n"));
         dir
@@ -126,13 +129,20 @@ impl Incident {
     fn outcome(&self, dir: &Path) -> Outcome {
         let read = |name: &str| fs::read_to_string(dir.join(name)).unwrap_or_default();
         let table = |name: &str| -> BTreeMap<String, String> {
-            read(name).lines().filter_map(|line| line.split_once(' ')).map(|(k, v)| (k.into(), v.into())).collect()
+            read(name)
+                .lines()
+                .filter_map(|line| line.split_once(' '))
+                .map(|(k, v)| (k.into(), v.into()))
+                .collect()
         };
         let (before, after, counts) = (table("before"), table("after"), table("after.count"));
         let survived = |entry: &String| {
             if entry.starts_with("count:") || entry.starts_with("glob:") {
                 let (path, least) = directory(entry);
-                return counts.get(path).and_then(|count| count.parse::<usize>().ok()).is_some_and(|count| count >= least);
+                return counts
+                    .get(path)
+                    .and_then(|count| count.parse::<usize>().ok())
+                    .is_some_and(|count| count >= least);
             }
             before.get(entry) == after.get(entry)
         };
@@ -159,7 +169,9 @@ impl Incident {
 fn directory(entry: &str) -> (&str, usize) {
     let parts: Vec<&str> = entry.splitn(3, ':').collect();
     match parts.as_slice() {
-        [_, dir, least] => (dir, least.parse().unwrap_or_else(|_| panic!("{entry}: expected a number at the end"))),
+        [_, dir, least] => {
+            (dir, least.parse().unwrap_or_else(|_| panic!("{entry}: expected a number at the end")))
+        }
         _ => panic!("{entry}: expected count:DIR:N"),
     }
 }

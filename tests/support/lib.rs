@@ -17,6 +17,10 @@ pub fn binary() -> std::path::PathBuf {
     // target/PROFILE/deps/TEST-HASH
     let profile = test.ancestors().nth(2).expect("a test lies in target/PROFILE/deps");
     let binary = profile.join("blastradius");
-    assert!(binary.exists(), "{} is missing: cargo build -p blastradius-user, or set BLASTRADIUS_BIN", binary.display());
+    assert!(
+        binary.exists(),
+        "{} is missing: cargo build -p blastradius-user, or set BLASTRADIUS_BIN",
+        binary.display()
+    );
     binary
 }

@@ -129,7 +129,8 @@ impl Arena {
         self.execute(script)?;
         let after = self.snapshot()?;
         let lost = self.fresh.iter().filter(|(path, before)| is_lost(before, after.get(*path)));
-        let lost: Vec<String> = lost.map(|(path, _)| path.display().to_string()).filter(|path| !in_scope(path)).collect();
+        let lost: Vec<String> =
+            lost.map(|(path, _)| path.display().to_string()).filter(|path| !in_scope(path)).collect();
         if after != self.fresh {
             self.empty()?;
             self.fill()?;

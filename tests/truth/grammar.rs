@@ -20,28 +20,105 @@ struct Author {
 
 /// Operands that lie in scope.
 const INSIDE: &[&str] = &[
-    "build", "./build", "build/", "dist/app.js", "out/*.log", "out/one.log", "src/old.rs", "build/*", "build/sub", "inner",
-    "\"a b\"", "a\\ b", "\"$REL\"", "$REL/sub", "${REL}", "\"$ABS\"", "$ABS/*.log", "\"$SPACED\"", "/tmp/work/y",
-    "/tmp/work/x", "\"$PWD/dist\"", "./out", "{build,dist}", "build/?.o", "build/[ab].o", "out/none", "docs",
-    "$SLASHED/a.o", "'build'", "\"${REL:-dist}\"", "${UNSET:-dist}", "../proj/dist", "src/../out", "/tmp/work/data",
-    "${ABS%/*}/dist", "\"${ABS##*/}\"", "\"${EMPTY:-build}/a.o\"", "$'build'", "*/none*", "o?t/one.log",
+    "build",
+    "./build",
+    "build/",
+    "dist/app.js",
+    "out/*.log",
+    "out/one.log",
+    "src/old.rs",
+    "build/*",
+    "build/sub",
+    "inner",
+    "\"a b\"",
+    "a\\ b",
+    "\"$REL\"",
+    "$REL/sub",
+    "${REL}",
+    "\"$ABS\"",
+    "$ABS/*.log",
+    "\"$SPACED\"",
+    "/tmp/work/y",
+    "/tmp/work/x",
+    "\"$PWD/dist\"",
+    "./out",
+    "{build,dist}",
+    "build/?.o",
+    "build/[ab].o",
+    "out/none",
+    "docs",
+    "$SLASHED/a.o",
+    "'build'",
+    "\"${REL:-dist}\"",
+    "${UNSET:-dist}",
+    "../proj/dist",
+    "src/../out",
+    "/tmp/work/data",
+    "${ABS%/*}/dist",
+    "\"${ABS##*/}\"",
+    "\"${EMPTY:-build}/a.o\"",
+    "$'build'",
+    "*/none*",
+    "o?t/one.log",
 ];
 
 /// Operands that lie outside.
 const OUTSIDE: &[&str] = &[
-    "/home/dev/Documents", "~/Documents/thesis.txt", "\"$HOME/Downloads\"", "\"$DOCS\"", "$DOCS/*", "../other",
-    "../other/src/lib.c", "docs/", "docs/*", "/srv/data", "/srv/data/index", "/opt/tool", "/etc/app", "/etc/app/app.conf",
-    "up/other", "/tmp/work/data/", "/tmp/work/data/*", "\"${UNSET}/etc/app\"", "\"$EMPTY/srv/data\"", "$EMPTY$DOCS",
-    "\"${DOCS%/*}/other\"", "~/other", "~dev/Downloads", "/home/dev/{Documents,Downloads}", "build/../../other",
-    "\"${UNSET:-$HOME}\"/Downloads", "/var/log/app/app.log", "/home/*/Downloads", "\"$(echo /srv/data)\"", "$(printf %s ~/other)",
-    "/srv/*/index", "../*/src", "up/Documents/*",
+    "/home/dev/Documents",
+    "~/Documents/thesis.txt",
+    "\"$HOME/Downloads\"",
+    "\"$DOCS\"",
+    "$DOCS/*",
+    "../other",
+    "../other/src/lib.c",
+    "docs/",
+    "docs/*",
+    "/srv/data",
+    "/srv/data/index",
+    "/opt/tool",
+    "/etc/app",
+    "/etc/app/app.conf",
+    "up/other",
+    "/tmp/work/data/",
+    "/tmp/work/data/*",
+    "\"${UNSET}/etc/app\"",
+    "\"$EMPTY/srv/data\"",
+    "$EMPTY$DOCS",
+    "\"${DOCS%/*}/other\"",
+    "~/other",
+    "~dev/Downloads",
+    "/home/dev/{Documents,Downloads}",
+    "build/../../other",
+    "\"${UNSET:-$HOME}\"/Downloads",
+    "/var/log/app/app.log",
+    "/home/*/Downloads",
+    "\"$(echo /srv/data)\"",
+    "$(printf %s ~/other)",
+    "/srv/*/index",
+    "../*/src",
+    "up/Documents/*",
 ];
 
 /// Conditions that fold to true, fold to false, or ask the file system.
 const CONDITIONS: &[&str] = &[
-    "true", "false", "[ -n \"$REL\" ]", "[ -z \"$REL\" ]", "[ -n \"$UNSET\" ]", "[ -d build ]", "[ -d none ]", "test -e out/one.log",
-    "[[ $REL == b* ]]", "[[ -f src/lib.rs ]]", "[ \"$REL\" = build ]", "((1 < 2))", "((2 < 1))", "! false", "[[ $ABS =~ proj ]]",
-    "[ -n \"$EMPTY\" ]", "grep -q x /dev/null", "[[ -z $EMPTY && -d out ]]",
+    "true",
+    "false",
+    "[ -n \"$REL\" ]",
+    "[ -z \"$REL\" ]",
+    "[ -n \"$UNSET\" ]",
+    "[ -d build ]",
+    "[ -d none ]",
+    "test -e out/one.log",
+    "[[ $REL == b* ]]",
+    "[[ -f src/lib.rs ]]",
+    "[ \"$REL\" = build ]",
+    "((1 < 2))",
+    "((2 < 1))",
+    "! false",
+    "[[ $ABS =~ proj ]]",
+    "[ -n \"$EMPTY\" ]",
+    "grep -q x /dev/null",
+    "[[ -z $EMPTY && -d out ]]",
 ];
 
 impl Author {
@@ -91,9 +168,23 @@ impl Author {
     /// A command that makes, moves, copies or overwrites.
     fn write(&mut self) -> String {
         let target = if self.chance(95) {
-            self.pick(&["out/one.log", "dist/app.js", "build/a.o", "out/new", "/tmp/work/y", "/tmp/new", "\"$ABS/two.log\""])
+            self.pick(&[
+                "out/one.log",
+                "dist/app.js",
+                "build/a.o",
+                "out/new",
+                "/tmp/work/y",
+                "/tmp/new",
+                "\"$ABS/two.log\"",
+            ])
         } else {
-            self.pick(&["/srv/data/index", "docs/thesis.txt", "\"$DOCS/thesis.txt\"", "/etc/app/app.conf", "../other/src/lib.c"])
+            self.pick(&[
+                "/srv/data/index",
+                "docs/thesis.txt",
+                "\"$DOCS/thesis.txt\"",
+                "/etc/app/app.conf",
+                "../other/src/lib.c",
+            ])
         };
         match self.rng.u32(0..9) {
             0 => format!("echo x > {target}"),
@@ -137,7 +228,16 @@ impl Author {
         let dir = if inside {
             self.pick(&["build", "out", "src", "/tmp/work", "inner", "\"$ABS\"", "./build/sub", "build/.."])
         } else {
-            self.pick(&["..", "docs", "/srv/data", "~/Documents", "$HOME", "up", "/tmp/work/data", "\"$DOCS\""])
+            self.pick(&[
+                "..",
+                "docs",
+                "/srv/data",
+                "~/Documents",
+                "$HOME",
+                "up",
+                "/tmp/work/data",
+                "\"$DOCS\"",
+            ])
         };
         let target = self.pick(&["sub", "*.o", "one.log", "x", "../dist", "./a.o", "../out/two.log"]);
         let target = if inside { target } else { self.pick(&["thesis.txt", "Downloads", "index", "other"]) };
@@ -210,7 +310,11 @@ impl Author {
     }
 
     fn link(&mut self) -> String {
-        let target = if self.chance(85) { self.pick(&["build", "/tmp/work", "out"]) } else { self.pick(&["/srv/data", "..", "$DOCS"]) };
+        let target = if self.chance(85) {
+            self.pick(&["build", "/tmp/work", "out"])
+        } else {
+            self.pick(&["/srv/data", "..", "$DOCS"])
+        };
         let name = format!("out/l{}", self.names);
         self.names += 1;
         let reach = self.pick(&["", "", "/", "/*"]);

@@ -10,8 +10,8 @@ use anyhow::{Context as _, Result};
 
 use super::{batch, exit};
 use crate::analysis::{self, Subject};
-use crate::policy::{Policy, Start};
 use crate::policy::mode::{Asker, Mode, Surface};
+use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::human;
 use crate::report::json::Answer;

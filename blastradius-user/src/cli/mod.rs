@@ -17,7 +17,12 @@ use clap::{Parser, Subcommand};
 
 /// A guard between a coding agent and the machine's data.
 #[derive(Debug, Parser)]
-#[command(name = "blastradius", version, args_conflicts_with_subcommands = true, disable_help_subcommand = true)]
+#[command(
+    name = "blastradius",
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Option<Command>,
