@@ -9,13 +9,13 @@ use anyhow::{Context as _, Result};
 
 use crate::guard::child::OWN_FAILURE;
 use crate::guard::front::{self, Birth};
+use crate::guard::identity;
 use crate::guard::judge::{AllowAll, MakeJudge};
 use crate::guard::ladder::{self, Require, Wanted};
 use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
-use crate::guard::identity;
 use crate::policy::{Policy, Start};
 use crate::system::System;
 

@@ -48,6 +48,8 @@ use crate::programs::Dialect;
 pub struct Options {
     /// Keep the steps.
     pub trace: bool,
+    /// Keep the simple commands that are called, unwrapped.
+    pub commands: bool,
     /// `$0`, `$1`, … of the text, where the caller knows them (`sh -c TEXT a b`). Empty: unknown.
     pub positional: Vec<String>,
 }
@@ -65,9 +67,21 @@ pub struct Problem {
     pub verb: Option<Rc<str>>,
 }
 
+/// A simple command after unwrapping: what a wrapper hands over counts by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Called {
+    /// The program without its directory and its arguments after expansion, separated by single spaces. An argument that
+    /// is not known stands as written.
+    pub command: String,
+    /// The part of the text that calls it.
+    pub segment: Rc<str>,
+}
+
 /// What a text would do.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
+    /// The simple commands that are called, if they were asked for.
+    pub commands: Vec<Called>,
     /// In the order of the evaluation, each once.
     pub effects: Vec<Located>,
     /// What keeps the text from being understood. None of them lets it pass.

@@ -1,5 +1,6 @@
 //! The steps of an evaluation, for `explain`. Off by default, and then nothing here is built.
 
+use std::fmt;
 use std::rc::Rc;
 
 /// One step, in the order of the evaluation.
@@ -50,4 +51,22 @@ pub enum What {
     LeftOut(String),
     /// A condition was decided, or could not be.
     Condition(Option<bool>),
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { depth, segment: _, what } = self;
+        write!(f, "{:1$}", "", 2 * *depth as usize)?;
+        match what {
+            What::Word { before, after } => write!(f, "word      {before} → {}", after.join(" ")),
+            What::Variable { name, value } => write!(f, "variable  {name}: {value}"),
+            What::Assigned { name, value } => write!(f, "assigned  {name}={value}"),
+            What::Program { name, kind } => write!(f, "{kind:9} {name}"),
+            What::Effect(effect) => write!(f, "effect    {effect}"),
+            What::LeftOut(reason) => write!(f, "left out  {reason}"),
+            What::Condition(Some(true)) => write!(f, "condition holds"),
+            What::Condition(Some(false)) => write!(f, "condition does not hold"),
+            What::Condition(None) => write!(f, "condition known only at run time: both ways are followed"),
+        }
+    }
 }

@@ -125,6 +125,7 @@ impl Evaluator<'_> {
             self.alias_as_well(&body, &fields[1..])?;
         }
         if let Some(builtin) = builtins::lookup(&name) {
+            self.note_command(&name, &fields[1..]);
             self.called(&name, "builtin");
             return builtin(self, &name, &fields[1..]);
         }
@@ -175,6 +176,7 @@ impl Evaluator<'_> {
     fn run_program(&mut self, name: &str, fields: Vec<Field>) -> Eval<Outcome> {
         let base = base_name(name);
         let args = &fields[1..];
+        self.note_command(base, args);
         if let Some(program) = lookup(base) {
             self.called(base, "program");
             let (mut outcome, printed) = self.ask(program, base, args)?;

@@ -33,7 +33,7 @@ use super::syntax::Span;
 use super::trace::{Step, What};
 use super::value::{Abstract, Cause, Field};
 use super::world::{GitState, Kind, Look, Meta, MountPoint, Platform, World};
-use super::{Evaluation, Options, Problem};
+use super::{Called, Evaluation, Options, Problem};
 use crate::policy::effect::{Effect, Located, Selection};
 use crate::programs::{Dialect, Input};
 
@@ -46,6 +46,8 @@ pub(crate) struct Evaluator<'w> {
     effects: Vec<Located>,
     problems: Vec<Problem>,
     trace: Option<Vec<Step>>,
+    /// Simple commands, if the caller wants them.
+    commands: Option<Vec<Called>>,
     depth: u32,
     max_depth: u32,
     /// Above 0: inside a branch that may or may not be taken.
@@ -135,6 +137,7 @@ impl<'w> Evaluator<'w> {
             effects: Vec::new(),
             problems: Vec::new(),
             trace: options.trace.then(Vec::new),
+            commands: options.commands.then(Vec::new),
             depth: 0,
             max_depth,
             uncertain: 0,
@@ -173,7 +176,29 @@ impl<'w> Evaluator<'w> {
             effects: self.effects,
             problems: self.problems,
             trace: self.trace.unwrap_or_default(),
+            commands: self.commands.unwrap_or_default(),
             work: self.work,
+        }
+    }
+
+    /// Notes a simple command for `deny-command` and `confirm-command` lines.
+    pub(crate) fn note_command(&mut self, name: &str, args: &[Field]) {
+        if self.commands.is_none() {
+            return;
+        }
+        let mut command = name.to_owned();
+        for arg in args {
+            command.push(' ');
+            match arg.text.as_known() {
+                Some(text) => command.push_str(&text),
+                None => command.push_str(&arg.source),
+            }
+        }
+        let called = Called { command, segment: self.segment_text() };
+        if let Some(commands) = &mut self.commands
+            && commands.last() != Some(&called)
+        {
+            commands.push(called);
         }
     }
 
