@@ -117,7 +117,7 @@ fn golden(host: &str, payload: &str, after: &str) -> String {
 
 #[test]
 fn every_host_gets_the_bytes_that_it_understands() {
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/hosts/golden");
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts/golden");
     for (host, payload, after) in PAYLOADS {
         let found = golden(host, payload, after);
         let path = directory.join(format!("{host}.txt"));

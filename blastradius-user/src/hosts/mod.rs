@@ -9,6 +9,7 @@
 //! | [`tell`] | Whose payload is it? |
 //! | [`request`] | What does it want to do, and where? |
 //! | [`judge`] | What does the analyzer say of that? |
+//! | [`machine`] | The same, of this machine |
 //! | [`reason`] | How is a refusal put into words? |
 //! | [`answer`] | Which bytes and which status make this host hold? |
 //! | [`hook`] | All of it, in order |
@@ -19,6 +20,7 @@ pub mod document;
 pub mod hook;
 pub mod install;
 pub mod judge;
+pub mod machine;
 pub mod reason;
 pub mod request;
 pub mod table;

@@ -6,6 +6,7 @@ use blastradius_common::{RuleId, Verdict};
 
 use crate::analysis::Report;
 use crate::policy::finding::Finding;
+use crate::report::human;
 
 /// More findings than this say nothing new.
 const FINDINGS: usize = 3;
@@ -85,25 +86,26 @@ fn stops(finding: &Finding) -> bool {
 }
 
 fn of_finding(finding: &Finding) -> String {
+    let target = human::clean(&finding.target);
     let object = match &finding.resolved {
-        Some(path) if path.as_os_str() != finding.target.as_str() => {
-            format!("{} ({})", path.display(), finding.target)
+        Some(path) => {
+            let path = human::clean(&path.to_string_lossy());
+            if path == target || target.is_empty() { path } else { format!("{path} ({target})") }
         }
-        Some(path) => path.display().to_string(),
-        None => finding.target.clone(),
+        None => target,
     };
-    let mut text = format!("{} [{}]", finding.segment, finding.rule.id());
+    let mut text = format!("{} [{}]", human::clean(&finding.segment), finding.rule.id());
     if !object.is_empty() {
         text.push_str(": ");
         text.push_str(&object);
     }
     for reason in &finding.reasons {
         text.push_str("\n  ");
-        text.push_str(reason);
+        text.push_str(&human::clean(reason));
     }
     if let Some(advice) = &finding.advice {
         text.push_str("\n  Instead: ");
-        text.push_str(advice);
+        text.push_str(&human::clean(advice));
     }
     text
 }

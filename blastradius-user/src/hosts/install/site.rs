@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::super::table::Place;
@@ -41,6 +42,27 @@ pub struct Site {
 }
 
 impl Site {
+    /// The places of this process, for a project in its directory.
+    ///
+    /// # Errors
+    /// If one of them cannot be told.
+    pub fn current() -> io::Result<Self> {
+        let missing = |what: &str| io::Error::new(io::ErrorKind::NotFound, what.to_owned());
+        let home = std::env::var_os("HOME").map(PathBuf::from).filter(|home| home.is_absolute());
+        let program = std::env::current_exe()?;
+        Ok(Self {
+            home: home.ok_or_else(|| missing("HOME is not set to an absolute path"))?,
+            project: std::env::current_dir()?,
+            state: state_directory()
+                .ok_or_else(|| missing("HOME is not set to an absolute path"))?
+                .join("hosts"),
+            program,
+            env: std::env::vars_os()
+                .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+                .collect(),
+        })
+    }
+
     /// The file that `place` names.
     pub fn resolve(&self, scope: Scope, place: Place) -> PathBuf {
         let moved = place.moved_by.and_then(|(variable, below)| {
@@ -53,4 +75,12 @@ impl Site {
             Scope::Global => moved.unwrap_or_else(|| self.home.join(place.path)),
         }
     }
+}
+
+/// Our directory for what must outlive a process, by the environment; where the session logs are too.
+pub fn state_directory() -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state =
+        absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
+    Some(state.join("blastradius"))
 }
