@@ -68,6 +68,14 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.born.push(path.clone());
         }
     }
+    for path in &other.files.old {
+        if !files.old.contains(path) {
+            files.old.push(path.clone());
+        }
+    }
+    for (link, target) in &other.files.targets {
+        files.targets.entry(link.clone()).or_insert_with(|| target.clone());
+    }
     for path in &other.files.links {
         if !files.links.contains(path) {
             files.links.push(path.clone());

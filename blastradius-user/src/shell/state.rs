@@ -198,6 +198,10 @@ pub(crate) struct Files {
     pub(crate) fetched: BTreeMap<PathBuf, Rc<str>>,
     /// Links that the text has made: operands below them are somewhere else.
     pub(crate) links: Vec<PathBuf>,
+    /// Where those lead whose target is known.
+    pub(crate) targets: BTreeMap<PathBuf, PathBuf>,
+    /// Places that the text has moved something into which was there before.
+    pub(crate) old: Vec<PathBuf>,
 }
 
 impl Files {
@@ -206,6 +210,7 @@ impl Files {
         !path.components().any(|part| part == std::path::Component::ParentDir)
             && self.born.iter().any(|born| path.starts_with(born))
             && !self.links.iter().any(|link| path.starts_with(link) && path != link)
+            && !self.old.iter().any(|old| path.starts_with(old) || old.starts_with(path))
     }
 }
 

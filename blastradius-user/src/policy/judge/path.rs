@@ -187,7 +187,9 @@ impl Court<'_> {
         partial: &Partial<'_>,
         base: Option<&PathBuf>,
     ) -> Option<Objection> {
-        if partial.hole.born || partial.is_guarded() {
+        // What was made a moment ago is nobody's loss, unless the operand climbs out of it.
+        let climbs = partial.after.split('/').any(|part| part == "..");
+        if partial.hole.born && !climbs || partial.is_guarded() {
             return None;
         }
         if partial.hole.component && !partial.hole.maybe_empty {
