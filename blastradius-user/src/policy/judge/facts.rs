@@ -24,7 +24,8 @@ const MANY: usize = 3;
 /// Directories that a tool rebuilds, with the file that says which tool: next to the directory, or (with a leading `./`)
 /// in it. Without a marker the name is enough.
 const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
-    ("node_modules", &["package.json"]),
+    // No person keeps files in a directory of this name, with or without a package.json beside it.
+    ("node_modules", &[]),
     ("target", &["Cargo.toml", "pom.xml", "build.sbt", "./CACHEDIR.TAG"]),
     ("build", &[]),
     ("dist", &[]),
