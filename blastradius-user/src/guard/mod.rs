@@ -1,1 +1,4 @@
 //! guard.
+
+#[cfg(feature = "kernel")]
+pub mod kernel;
