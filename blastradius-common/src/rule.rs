@@ -93,4 +93,8 @@ rule_ids! {
     MountBelow = "mount-below",
     /// A quoted operand still holds shell syntax.
     QuotedTooMuch = "quoted-too-much",
+    /// A letter that looks like another, or like nothing, stands in a destructive command.
+    LookAlike = "look-alike-character",
+    /// The command takes the machine down by exhausting it.
+    Exhaustion = "resource-exhaustion",
 }

@@ -1,3 +1,5 @@
 //! The `blastradius` binary: it only dispatches.
 
-fn main() {}
+fn main() -> std::process::ExitCode {
+    blastradius::cli::main()
+}

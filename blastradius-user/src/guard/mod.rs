@@ -1,1 +1,49 @@
-//! guard.
+//! The supervisor: a process tree under the syscall layer and the exec layer.
+//!
+//! ```text
+//! front ──fork──▶ guard ──fork──▶ agent ──▶ everything it starts
+//! ```
+//!
+//! *front* is the process that the user started. It stays in the job's process group, passes signals on, stops when the
+//! agent stops and ends as the agent ended. *guard* has a process group of its own, so that Ctrl-C and Ctrl-Z never
+//! reach it: it answers execs, hears refusals, reaps, and outlives the agent as long as anything of the session runs.
+//!
+//! | file | question |
+//! |---|---|
+//! | [`front`] | how does the session look from outside? |
+//! | [`link`] | what do front and guard say to each other? |
+//! | [`supervise`] | what does the guard do until the session is over? |
+//! | [`child`] | how does a fresh fork become the guarded agent? |
+//! | [`program`] | which file will be executed? |
+//! | [`identity`] | as whom? |
+//! | [`signals`] | which signals are passed on, and how is a death repeated? |
+//! | [`tty`] | may this process stop itself and be woken again? |
+//! | [`ladder`] | which rung is proved here? |
+//! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
+//! | [`canary`] | does it really? |
+//! | [`notify`] | which execs are asked about, and how are they answered? |
+//! | [`caller`] | who asks, and for what? |
+//! | [`bench`] | who answers, when several programs start at once? |
+//! | [`judge`] | may it start? |
+//! | [`refusal`] | how does the offender hear of it? |
+//! | [`secrets`] | which words must not be kept? |
+//! | [`log`] | what is kept? |
+
+pub mod bench;
+pub mod caller;
+pub mod canary;
+pub mod child;
+pub mod front;
+pub mod identity;
+pub mod judge;
+pub mod ladder;
+pub mod landlock;
+pub mod link;
+pub mod log;
+pub mod notify;
+pub mod program;
+pub mod refusal;
+pub mod secrets;
+pub mod signals;
+pub mod supervise;
+pub mod tty;

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use blastradius_common::{RuleId, Verdict};
 
 use crate::policy::effect::Base;
-use crate::programs::options::{Grammar, Parsed, flag, optional, value};
+use crate::programs::options::{Grammar, Parsed, flag, value};
 use crate::programs::verbs::{self, Row, Tool, Words, harmless, row, word};
 use crate::programs::{Call, Machine, Program, Surroundings, acts, is_destructive, words};
 use crate::shell::value::Field;
@@ -35,7 +35,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("k3d", verb),
     ("argocd", verb),
     ("virsh", verb),
-    ("vagrant", vagrant),
+    ("vagrant", verb),
     ("multipass", verb),
     ("VBoxManage", verb),
     ("vboxmanage", verb),
@@ -371,22 +371,6 @@ fn lxc(call: &Call<'_>, machine: &mut dyn Machine) {
 fn lxc_attach(call: &Call<'_>, machine: &mut dyn Machine) {
     let words = Words::sort(call.args, &["-n", "--name", "-P", "-a", "-e", "-s", "-u", "-g"]);
     inside(machine, "a container", &words.operands, None);
-}
-
-/// vagrant: `ssh -c TEXT` runs in the guest.
-fn vagrant(call: &Call<'_>, machine: &mut dyn Machine) {
-    static GRAMMAR: Grammar =
-        Grammar::new(&[value("c", "command"), flag("f", "force"), optional("", "color")]).exact();
-    let parsed = GRAMMAR.read(call.args);
-    match (parsed.operands.first().map(|verb| word(verb)).as_deref(), parsed.value("command")) {
-        (Some("ssh"), Some(text)) => {
-            let cwd = Some(Base::Unknown(Rc::from("the guest's working directory")));
-            let elsewhere = Some(Rc::from("a virtual machine"));
-            let surroundings = Surroundings { elsewhere, cwd, ..Surroundings::default() };
-            machine.run_text(&text.text.clone(), crate::programs::Dialect::Posix, Vec::new(), surroundings);
-        }
-        _ => verb(call, machine),
-    }
 }
 
 /// adb: what a shell on the device destroys is the device's loss, wherever it lies there.

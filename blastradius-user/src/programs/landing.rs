@@ -136,3 +136,15 @@ fn merged(machine: &mut dyn Machine, directory: &Field, act: Act, filter: String
 pub fn is_device_name(operand: &Field) -> bool {
     words::lead(&operand.text).starts_with("/dev/")
 }
+
+/// Something is unpacked or copied over a whole directory, and overwrites what it likes. Only for `/` and its entries
+/// is that more than an edit: elsewhere nobody can tell what it replaces.
+pub fn overlays(machine: &mut dyn Machine, directory: &Field) {
+    let base = machine.cwd();
+    let Some(path) = acts::location(directory, &base) else { return };
+    let depth = path.components().filter(|part| matches!(part, std::path::Component::Normal(_))).count();
+    let plain = path.components().all(|part| part != std::path::Component::ParentDir);
+    if plain && depth <= 1 {
+        merged(machine, directory, Act::Replace, "what the source holds".to_owned());
+    }
+}

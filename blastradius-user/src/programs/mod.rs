@@ -4,18 +4,32 @@
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
 pub mod acts;
+pub mod archive;
 pub mod cp;
 pub mod dd;
+pub mod enclosures;
+pub mod fd;
 pub mod find;
 pub mod landing;
+pub mod list;
 pub mod ln;
 pub mod mv;
 pub mod options;
+pub mod parallel;
+pub mod perm;
+pub mod remote_shell;
 pub mod rm;
+pub mod sed;
+pub mod shells;
+pub mod sudo;
+pub mod sync;
 pub mod table;
 pub mod tee;
+pub mod terminals;
 pub mod truncate;
 pub mod words;
+pub mod wrappers;
+pub mod xargs;
 
 pub mod accounts;
 pub mod cloud;
@@ -24,9 +38,11 @@ pub mod databases;
 pub mod git;
 pub mod inline;
 pub mod network;
+pub mod osascript;
 pub mod packages;
 pub mod posture;
 pub mod power;
+pub mod recipes;
 pub mod storage;
 pub mod sysconfig;
 mod verbs;

@@ -3,34 +3,47 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::programs::{Program, cp, dd, find, ln, mv, rm, tee, truncate};
-use crate::programs::{
-    accounts, cloud, containers, databases, git, inline, network, packages, posture, power, storage,
-    sysconfig,
-};
+use super::{Call, Machine, Program};
 
-/// The families' tables. A later family wins where two know one name.
+/// The families' tables.
 const FAMILIES: &[&[(&str, Program)]] = &[
-    cp::PROGRAMS,
-    dd::PROGRAMS,
-    find::PROGRAMS,
-    ln::PROGRAMS,
-    mv::PROGRAMS,
-    rm::PROGRAMS,
-    tee::PROGRAMS,
-    truncate::PROGRAMS,
-    accounts::PROGRAMS,
-    cloud::PROGRAMS,
-    containers::PROGRAMS,
-    databases::PROGRAMS,
-    packages::PROGRAMS,
-    posture::PROGRAMS,
-    sysconfig::PROGRAMS,
-    git::PROGRAMS,
-    inline::PROGRAMS,
-    network::PROGRAMS,
-    power::PROGRAMS,
-    storage::PROGRAMS,
+    super::archive::PROGRAMS,
+    super::cp::PROGRAMS,
+    super::dd::PROGRAMS,
+    super::fd::PROGRAMS,
+    super::find::PROGRAMS,
+    super::list::PROGRAMS,
+    super::ln::PROGRAMS,
+    super::mv::PROGRAMS,
+    super::perm::PROGRAMS,
+    super::rm::PROGRAMS,
+    super::sed::PROGRAMS,
+    super::sync::PROGRAMS,
+    super::tee::PROGRAMS,
+    super::truncate::PROGRAMS,
+    super::shells::PROGRAMS,
+    super::wrappers::PROGRAMS,
+    super::wrappers::SPECIAL,
+    super::sudo::PROGRAMS,
+    super::enclosures::PROGRAMS,
+    super::remote_shell::PROGRAMS,
+    super::terminals::PROGRAMS,
+    super::parallel::PROGRAMS,
+    super::xargs::PROGRAMS,
+    super::accounts::PROGRAMS,
+    super::cloud::PROGRAMS,
+    super::containers::PROGRAMS,
+    super::databases::PROGRAMS,
+    super::packages::PROGRAMS,
+    super::posture::PROGRAMS,
+    super::sysconfig::PROGRAMS,
+    super::git::PROGRAMS,
+    super::inline::PROGRAMS,
+    super::network::PROGRAMS,
+    super::osascript::PROGRAMS,
+    super::recipes::PROGRAMS,
+    super::power::PROGRAMS,
+    super::storage::PROGRAMS,
 ];
 
 /// Programs that destroy when they are called as they usually are. Text that cannot be parsed is searched for these.
@@ -79,14 +92,28 @@ const DESTRUCTIVE: &[&str] = &[
     "nvme",
 ];
 
-static TABLE: LazyLock<HashMap<&'static str, Program>> =
-    LazyLock::new(|| FAMILIES.iter().flat_map(|family| family.iter().copied()).collect());
+/// A tool with many subcommands may belong to several families, each of which reads its own.
+static TABLE: LazyLock<HashMap<&'static str, Vec<Program>>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Vec<Program>> = HashMap::new();
+    for (name, program) in FAMILIES.iter().flat_map(|family| family.iter().copied()) {
+        table.entry(name).or_default().push(program);
+    }
+    table
+});
+
+/// Has every family that knows the name read the call.
+fn every(call: &Call<'_>, machine: &mut dyn Machine) {
+    for program in TABLE.get(canonical(call.name)).into_iter().flatten() {
+        program(call, machine);
+    }
+}
 
 /// The name that a program goes by in the table: without directory, and without the `g` of GNU tools on other systems.
-fn canonical(name: &str) -> &str {
+pub fn canonical(name: &str) -> &str {
     let name = name.rsplit('/').next().unwrap_or(name);
     let name = name.strip_suffix(".exe").unwrap_or(name);
     match name.strip_prefix('g') {
+        _ if name.starts_with("ld-linux") || name.starts_with("ld-musl") => "ld.so",
         Some(gnu) if GNU_PREFIXED.contains(&gnu) => gnu,
         _ => name,
     }
@@ -102,7 +129,10 @@ const GNU_PREFIXED: &[&str] = &[
 
 /// The reading of a program, by the name or path it is called by.
 pub fn lookup(name: &str) -> Option<Program> {
-    TABLE.get(canonical(name)).copied()
+    match TABLE.get(canonical(name))?.as_slice() {
+        [only] => Some(*only),
+        _ => Some(every),
+    }
 }
 
 /// Whether a program of this name destroys as it is usually called.

@@ -27,7 +27,7 @@ pub(crate) fn as_written(name: &str, args: &[Field]) -> String {
 /// The program prints one name that holds no slash: a hash, a number.
 pub(crate) fn prints_component(machine: &mut dyn Machine, from: &str) {
     let cause = Rc::new(Cause::CommandOutput(from.into()));
-    let hole = Hole { cause, maybe_empty: false, component: true };
+    let hole = Hole { cause, maybe_empty: false, component: true, born: false };
     let mut text = Abstract::default();
     text.pieces.push(Piece::Hole(hole));
     machine.print(Input::Text(text));

@@ -92,6 +92,7 @@ pub fn below(directory: &Field, source: &Field) -> Field {
             cause: Rc::new(Cause::NotModelled(Rc::clone(&source.source))),
             maybe_empty: false,
             component: true,
+            born: false,
         })),
     }
     Field { text, glob: None, source: Rc::clone(&directory.source), tilde: directory.tilde }
@@ -137,6 +138,30 @@ pub fn replaced(text: &Abstract, needle: &str, with: &Abstract) -> Abstract {
         for part in parts {
             result.push(with);
             result.push_text(part);
+        }
+    }
+    result
+}
+
+/// A text for people: holes are `…`.
+pub fn shown(text: &Abstract) -> String {
+    let shown = text.pieces.iter().map(|piece| match piece {
+        Piece::Text(known) => &**known,
+        Piece::Nothing(_) => "",
+        Piece::Hole(_) => "…",
+    });
+    shown.collect()
+}
+
+/// A text as one word of shell text: quoted if anything in it is special.
+pub fn quoted(text: &Abstract) -> Abstract {
+    let plain = |letter: char| letter.is_alphanumeric() || "_-./:=@%+,".contains(letter);
+    let mut result = Abstract::default();
+    for piece in &text.pieces {
+        match piece {
+            Piece::Text(known) if known.chars().all(plain) => result.push_text(known),
+            Piece::Text(known) => result.push_text(&format!("'{}'", known.replace('\'', r"'\''"))),
+            Piece::Nothing(_) | Piece::Hole(_) => result.pieces.push(piece.clone()),
         }
     }
     result

@@ -1,1 +1,4 @@
-//! report.
+//! Findings as people and programs read them.
+
+pub mod human;
+pub mod json;

@@ -58,6 +58,10 @@ pub struct Hole {
     /// It is one path component or a fragment of one: it holds no `/` and is neither `.` nor `..` (a loop over the
     /// output of `basename`, a number).
     pub component: bool,
+    /// It names an object that the same text made under a name that nobody knows yet (`mktemp -d`): whatever the
+    /// name turns out to be, the object and what is below it were not there before. Holds only while nothing but
+    /// further components follows; text in front of the hole makes it another path.
+    pub born: bool,
 }
 
 /// A text that may hold holes. Cheap to clone.
@@ -77,8 +81,26 @@ impl Abstract {
 
     /// A single hole that may be empty and may hold anything.
     pub fn unknown(cause: Cause) -> Self {
-        let hole = Hole { cause: Rc::new(cause), maybe_empty: true, component: false };
+        Self::hole(Hole { cause: Rc::new(cause), maybe_empty: true, component: false, born: false })
+    }
+
+    /// A single hole.
+    pub fn hole(hole: Hole) -> Self {
         Self { pieces: SmallVec::from_iter([Piece::Hole(hole)]) }
+    }
+
+    /// Whether it reads as "" for sure.
+    pub fn is_known_empty(&self) -> bool {
+        self.pieces.iter().all(|piece| matches!(piece, Piece::Nothing(_)))
+    }
+
+    /// Whether it may read as "" when it is used.
+    pub fn may_be_empty(&self) -> bool {
+        self.pieces.iter().all(|piece| match piece {
+            Piece::Text(_) => false,
+            Piece::Nothing(_) => true,
+            Piece::Hole(hole) => hole.maybe_empty,
+        })
     }
 
     /// What a variable gives that gives nothing.

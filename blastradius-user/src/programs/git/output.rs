@@ -111,7 +111,7 @@ pub(crate) fn log(call: &Git<'_>, machine: &mut dyn Machine) {
         let cause = Rc::new(Cause::CommandOutput(as_written("git log", call.args).into()));
         let mut text = Abstract::default();
         // A repository without commits prints nothing.
-        text.pieces.push(Piece::Hole(Hole { cause, maybe_empty: true, component: true }));
+        text.pieces.push(Piece::Hole(Hole { cause, maybe_empty: true, component: true, born: false }));
         machine.print(Input::Text(text));
     }
 }

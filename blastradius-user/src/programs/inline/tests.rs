@@ -363,6 +363,6 @@ fn hostile_code_gets_an_answer() {
             run(name, option, &code);
         }
     }
-    let told = python(&"f()\n".repeat(30_000));
+    let told = python(&"f()\n".repeat(16_000));
     assert_eq!(told, ["[unparseable-command-limit default] "]);
 }

@@ -1,0 +1,17 @@
+//! `blastradius completions SHELL`.
+
+use std::process::ExitCode;
+
+use clap::CommandFactory as _;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The shell that will read the script
+    shell: clap_complete::Shell,
+}
+
+pub(super) fn main(args: Args) -> ExitCode {
+    let mut command = super::Cli::command();
+    clap_complete::generate(args.shell, &mut command, "blastradius", &mut std::io::stdout());
+    ExitCode::SUCCESS
+}

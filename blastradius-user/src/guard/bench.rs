@@ -1,0 +1,182 @@
+//! Who answers, when several programs start at once?
+//!
+//! A few threads receive from one listener. Each has a judge of its own, so a question that takes long delays nobody
+//! else until all are busy. A judge that panics costs the exec that it was asked about: it is refused, and the thread
+//! goes on with a new judge.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use nix::errno::Errno;
+use tokio::sync::mpsc;
+
+use super::caller::{self, ExecRequest};
+use super::judge::{self, Answer, ExecJudge, MakeJudge};
+use super::notify::{Listener, Silence, Trapped};
+use super::refusal::{Folder, Layer, Outcome, Refusal};
+use crate::analysis::Report;
+
+/// What the threads tell the guard.
+#[derive(Debug)]
+pub enum News {
+    /// Something was refused (or would have been), and the offender has been told.
+    Spoken(Box<Refusal>),
+    /// The kernel does not hand out the execs: the session cannot go on.
+    Broken(Errno),
+}
+
+/// Judges at work.
+pub struct Bench {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    listener: Listener,
+    make: Arc<MakeJudge>,
+    folder: Mutex<Folder>,
+    news: mpsc::Sender<News>,
+    audit: bool,
+    execs: AtomicU64,
+}
+
+/// Enough that one slow question (git counting a large work tree) does not stop a parallel build.
+const JUDGES: usize = 4;
+/// The analyzer descends into nested text; the limit of its depth is its own, and fits in here.
+const STACK: usize = 16 << 20;
+
+impl Bench {
+    /// Starts the threads.
+    ///
+    /// # Errors
+    /// If a thread cannot be started.
+    pub fn open(
+        listener: Listener,
+        make: Arc<MakeJudge>,
+        news: mpsc::Sender<News>,
+        audit: bool,
+    ) -> io::Result<Self> {
+        let shared =
+            Shared { listener, make, folder: Mutex::default(), news, audit, execs: AtomicU64::new(0) };
+        let shared = Arc::new(shared);
+        for index in 0..JUDGES {
+            let shared = shared.clone();
+            let builder = std::thread::Builder::new().name(format!("judge-{index}")).stack_size(STACK);
+            builder.spawn(move || shared.serve())?;
+        }
+        Ok(Self { shared })
+    }
+
+    /// Whether no task with the filter is left.
+    pub fn is_over(&self) -> bool {
+        self.shared.listener.is_over()
+    }
+
+    /// How many execs were asked about.
+    pub fn execs(&self) -> u64 {
+        self.shared.execs.load(Ordering::Relaxed)
+    }
+
+    /// See [`Folder::settle`].
+    pub fn settle(&self, end: bool) {
+        self.shared.folder().settle(Instant::now(), end);
+    }
+
+    /// See [`Folder::next_settling`].
+    pub fn next_settling(&self) -> Option<Instant> {
+        self.shared.folder().next_settling()
+    }
+}
+
+impl Shared {
+    fn folder(&self) -> MutexGuard<'_, Folder> {
+        // The folder is only counts: what a panic left of it is still good.
+        self.folder.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self) {
+        let mut judge = (self.make)();
+        loop {
+            match self.listener.receive() {
+                Ok(trapped) => {
+                    self.execs.fetch_add(1, Ordering::Relaxed);
+                    self.answer(&trapped, &mut judge);
+                }
+                Err(Silence::Again) => {}
+                Err(Silence::Over) => return,
+                Err(Silence::Broken(errno)) => {
+                    // Nobody listens only when the guard is ending anyway.
+                    let _ = self.news.blocking_send(News::Broken(errno));
+                    return;
+                }
+            }
+        }
+    }
+
+    fn answer(&self, trapped: &Trapped, judge: &mut Box<dyn ExecJudge>) {
+        let request = ExecRequest::read(trapped);
+        if !self.listener.is_waiting(trapped) {
+            return;
+        }
+        match request {
+            Err(error) => match error.natural() {
+                Some(errno) => self.listener.fail(trapped, errno),
+                None => self.refuse(trapped, None, judge::unreadable(error)),
+            },
+            Ok(request) => match self.ask(&request, judge) {
+                Answer::Allow(None) => self.listener.allow(trapped),
+                Answer::Allow(Some(report)) => {
+                    let refusal = self.refusal(trapped, Some(&request), report, Outcome::Warned);
+                    self.listener.allow(trapped);
+                    self.tell_guard(refusal);
+                }
+                Answer::Refuse(report) => self.refuse(trapped, Some(&request), report),
+            },
+        }
+    }
+
+    fn ask(&self, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) -> Answer {
+        // A judge that panicked is thrown away, so nothing half changed is seen again.
+        catch_unwind(AssertUnwindSafe(|| judge.judge(request))).unwrap_or_else(|_| {
+            *judge = (self.make)();
+            Answer::Refuse(judge::broken(request))
+        })
+    }
+
+    /// Tells the offender first, so that the text stands above its own "Permission denied", then answers.
+    fn refuse(&self, trapped: &Trapped, request: Option<&ExecRequest>, report: Report) {
+        let outcome = if self.audit { Outcome::Audited } else { Outcome::Refused };
+        let refusal = self.refusal(trapped, request, report, outcome);
+        if self.audit {
+            self.listener.allow(trapped);
+        } else {
+            self.folder().tell(trapped.tid, &refusal, Instant::now());
+            self.listener.fail(trapped, Errno::EACCES);
+        }
+        self.tell_guard(refusal);
+    }
+
+    fn refusal(
+        &self,
+        trapped: &Trapped,
+        request: Option<&ExecRequest>,
+        report: Report,
+        outcome: Outcome,
+    ) -> Refusal {
+        Refusal {
+            layer: Layer::Exec,
+            outcome,
+            operation: None,
+            report,
+            chain: caller::chain(trapped.tid, std::process::id() as libc::pid_t),
+            cwd: request.map(|request| request.cwd.clone()),
+        }
+    }
+
+    fn tell_guard(&self, refusal: Refusal) {
+        // The guard ends only after the session, so a closed channel loses nothing that anyone could still read.
+        let _ = self.news.blocking_send(News::Spoken(Box::new(refusal)));
+    }
+}

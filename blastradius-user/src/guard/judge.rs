@@ -1,0 +1,90 @@
+//! May it start?
+//!
+//! The seam between the supervisor and the analyzer. The supervisor asks from several threads, so each thread makes its
+//! own judge, and a judge may keep what it likes between two questions.
+
+use blastradius_common::{RuleId, Verdict};
+
+use super::caller::{ExecRequest, ReadError};
+use crate::analysis::Report;
+use crate::policy::finding::Finding;
+
+/// The answer to one exec.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer {
+    /// It may start. Warnings, if there are any, are only logged.
+    Allow(Option<Report>),
+    /// It may not, and this is why.
+    Refuse(Report),
+}
+
+/// Judges execs.
+pub trait ExecJudge {
+    /// Judges one exec. Must come back in bounded time: the caller waits.
+    fn judge(&mut self, request: &ExecRequest) -> Answer;
+}
+
+/// Makes a judge for the calling thread.
+pub type MakeJudge = dyn Fn() -> Box<dyn ExecJudge> + Send + Sync;
+
+/// Lets everything start: for rungs of the ladder below which nothing is analyzed, and for tests.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AllowAll;
+
+impl ExecJudge for AllowAll {
+    fn judge(&mut self, _request: &ExecRequest) -> Answer {
+        Answer::Allow(None)
+    }
+}
+
+/// The answer about a caller that cannot be read: what cannot be resolved is refused.
+pub fn unreadable(error: ReadError) -> Report {
+    refusal_of(RuleId::UnparseableLimit, "an exec that could not be read", error.to_string())
+}
+
+/// The answer when the judge itself failed.
+pub fn broken(request: &ExecRequest) -> Report {
+    let reason =
+        "the analyzer failed on this command; this is a fault of blastradius and worth a report".to_owned();
+    refusal_of(RuleId::UnparseableLimit, &command_line(request), reason)
+}
+
+fn refusal_of(rule: RuleId, command: &str, reason: String) -> Report {
+    let finding = Finding {
+        rule,
+        verdict: Verdict::Deny,
+        target: String::new(),
+        resolved: None,
+        segment: command.to_owned(),
+        reasons: vec![reason],
+        advice: None,
+    };
+    Report { command: command.to_owned(), verdict: Verdict::Deny, findings: vec![finding] }
+}
+
+/// The arguments as a shell would need them.
+pub fn command_line(request: &ExecRequest) -> String {
+    quote_all(&request.argv)
+}
+
+/// Words quoted for a shell, bytes that are no text shown as such.
+pub fn quote_all(words: &[std::ffi::OsString]) -> String {
+    words.iter().map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
+}
+
+fn quote(word: &str) -> String {
+    const PLAIN: &str = "-_./=:,@%+";
+    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || PLAIN.contains(c));
+    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_only_where_a_shell_needs_it() {
+        let words = ["rm", "-rf", "a b", "", "it's", "$HOME", "x=y"].map(Into::into);
+        assert_eq!(quote_all(&words), r"rm -rf 'a b' '' 'it'\''s' '$HOME' x=y");
+    }
+}

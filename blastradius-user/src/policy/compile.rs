@@ -1,0 +1,365 @@
+//! The policy compiled for the enforcing back ends: the marks of the policy, made explicit for what exists now.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use blastradius_common::Zone;
+
+use crate::shell::world::{Kind, Look, World};
+
+use super::marks::{Entry, Stated};
+use super::pattern::Pattern;
+use super::plan::{Mark, NameMark, Plan};
+use super::resolve::{Last, resolve};
+use super::{Policy, floor, paths, presets};
+
+/// How many entries of one directory are looked at where a pattern or the floor asks for them.
+const ENTRY_LIMIT: usize = 4096;
+
+/// How many paths one pattern may stand for.
+const MATCH_LIMIT: usize = 4096;
+
+impl Policy {
+    /// The policy as a list of marks. Unlike judging, this looks at the directories that patterns and the floor name; it
+    /// walks no tree.
+    pub fn plan(&self, world: &dyn World) -> Plan {
+        let mut compiler = Compiler { policy: self, world, entries: BTreeMap::new() };
+        compiler.marks();
+        compiler.places();
+        compiler.states();
+        compiler.patterns();
+        compiler.into_plan()
+    }
+
+    /// The lines that a finite list of marks cannot say: `**` in the middle of a pattern. The text layer judges by them;
+    /// the back ends know of what their last component matches directly below the part without wildcards.
+    pub fn unplanned(&self) -> Vec<String> {
+        let deep = self.marks.patterns().iter().filter(|mark| mark.pattern.is_deep());
+        deep.map(|mark| mark.stated.origin.to_string()).collect()
+    }
+}
+
+struct Compiler<'a> {
+    policy: &'a Policy,
+    world: &'a dyn World,
+    entries: BTreeMap<PathBuf, Entry>,
+}
+
+impl Compiler<'_> {
+    fn marks(&mut self) {
+        for (path, entry) in self.policy.marks.entries() {
+            self.entries.insert(path.to_path_buf(), entry.clone());
+        }
+    }
+
+    /// Floor objects by place, as far as they exist: entries of `/`, of `/home`, Windows drives.
+    fn places(&mut self) {
+        let stated = |zone, origin: &'static str| Some(Stated { zone, origin: origin.into() });
+        for at in self.children(Path::new("/")) {
+            let entry = self.entries.entry(at).or_default();
+            floor_first(entry, "floor: at most one below the root");
+        }
+        for parent in floor::home_parents() {
+            for at in self.children(parent) {
+                let entry = self.entries.entry(at).or_default();
+                floor_first(entry, "floor: a home");
+                if entry.below.is_none() {
+                    entry.below = stated(Zone::Personal, "personal: in a home");
+                    entry.dots = stated(Zone::Config, "dotfiles of a home");
+                }
+            }
+        }
+        for drive in self.children(Path::new("/mnt")).into_iter().filter(|path| floor::is_windows_floor(path))
+        {
+            let users = drive.join("Users");
+            let below = self.children(&drive).into_iter().chain(self.children(&users));
+            for at in std::iter::once(drive.clone()).chain(below).filter(|path| floor::is_windows_floor(path))
+            {
+                floor_first(self.entries.entry(at).or_default(), "floor: a Windows drive");
+            }
+        }
+    }
+
+    fn states(&mut self) {
+        for state in self.policy.states(self.world) {
+            if !presets::is_present(self.world, state.preset) {
+                continue;
+            }
+            let origin = format!("preset: {}", state.preset.tool);
+            for path in self.expand(&state.pattern) {
+                // A mark that a person or the floor put there decides.
+                let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
+                let nearest = self.policy.zone(self.world, &real);
+                if nearest.zone == Zone::State && nearest.own {
+                    let stated = Some(Stated { zone: Zone::State, origin: origin.clone().into() });
+                    let entry = self.entries.entry(real).or_default();
+                    entry.own = stated.clone();
+                    entry.below = stated;
+                }
+            }
+        }
+    }
+
+    fn patterns(&mut self) {
+        for mark in self.policy.marks.patterns() {
+            for path in self.expand(&mark.pattern) {
+                let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
+                let own = self.policy.zone(self.world, &real);
+                let entry = self.entries.entry(real).or_default();
+                if own.own {
+                    entry.own = Some(Stated { zone: own.zone, origin: own.origin });
+                }
+                if entry.below.as_ref().is_none_or(|stated| stated.zone != Zone::Denied) {
+                    entry.below = Some(mark.stated.clone());
+                }
+            }
+        }
+    }
+
+    fn children(&self, dir: &Path) -> Vec<PathBuf> {
+        let names = self.world.read_dir(dir, ENTRY_LIMIT).unwrap_or_default();
+        names.into_iter().map(|(name, _)| dir.join(name)).collect()
+    }
+
+    /// The paths that a pattern matches now, without walking: a `**` in the middle matches at its own place only.
+    fn expand(&self, pattern: &Pattern) -> Vec<PathBuf> {
+        if let Some(path) = pattern.literal() {
+            return vec![path];
+        }
+        let mut found = Vec::new();
+        let mut todo = vec![pattern.literal_prefix()];
+        while let Some(dir) = todo.pop() {
+            for (name, kind) in self.world.read_dir(&dir, ENTRY_LIMIT).unwrap_or_default() {
+                let at = dir.join(name);
+                if pattern.match_depth(&at) == Some(paths::depth(&at)) {
+                    found.push(at);
+                } else if kind == Kind::Directory
+                    && !pattern.is_deep()
+                    && pattern.is_longer_than(paths::depth(&at))
+                {
+                    todo.push(at);
+                }
+                if found.len() + todo.len() > MATCH_LIMIT {
+                    return found;
+                }
+            }
+        }
+        found
+    }
+
+    fn into_plan(self) -> Plan {
+        let mut plan = Plan::default();
+        for (path, entry) in self.entries {
+            let exists = matches!(self.world.look(&path), Look::Found(_));
+            if entry.by_name
+                && let Some(mark) = name_mark(&path, &entry)
+            {
+                plan.names.push(mark);
+            }
+            if exists {
+                plan.marks.push(mark(path, entry));
+            } else if let Some(mark) = name_mark(&path, &entry).filter(|mark| lasts(mark.zone)) {
+                // What is protected or granted and is not there yet is bound by its name.
+                let parent_there = matches!(self.world.look(&mark.parent), Look::Found(_));
+                if parent_there && !entry.by_name {
+                    plan.names.push(mark);
+                }
+            }
+        }
+        plan
+    }
+}
+
+/// Zones that matter for an object that does not exist yet.
+fn lasts(zone: Zone) -> bool {
+    matches!(zone, Zone::Own | Zone::Denied | Zone::History | Zone::Scope | Zone::State)
+}
+
+fn floor_first(entry: &mut Entry, origin: &'static str) {
+    let stricter = entry
+        .own
+        .as_ref()
+        .is_some_and(|stated| matches!(stated.zone, Zone::Denied | Zone::Own | Zone::Floor));
+    if !stricter {
+        entry.own = Some(Stated { zone: Zone::Floor, origin: origin.into() });
+    }
+}
+
+fn mark(path: PathBuf, entry: Entry) -> Mark {
+    let Entry { own, below, dots, by_name: _ } = entry;
+    let origin = below.as_ref().or(own.as_ref()).map_or_else(String::new, |stated| stated.origin.to_string());
+    let zone = |stated: Option<Stated>| stated.map(|stated| stated.zone);
+    Mark { path, own: zone(own), below: zone(below), dots: zone(dots), origin }
+}
+
+fn name_mark(path: &Path, entry: &Entry) -> Option<NameMark> {
+    let stated = entry.below.as_ref().or(entry.own.as_ref())?;
+    let name: OsString = path.file_name()?.to_owned();
+    Some(NameMark {
+        parent: path.parent()?.to_path_buf(),
+        name,
+        zone: stated.zone,
+        origin: stated.origin.to_string(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Start;
+    use crate::shell::world::Platform;
+    use crate::shell::world::memory::MemoryWorld;
+
+    /// The zone as a back end finds it: the nearest mark or name above, a denied one anywhere above wins.
+    fn planned(plan: &Plan, path: &Path) -> Zone {
+        let mut nearest = None;
+        let mut child: Option<&Path> = None;
+        for ancestor in path.ancestors() {
+            let mark = plan.marks.iter().find(|mark| mark.path == ancestor);
+            let name = plan.names.iter().find(|name| name.parent.join(&name.name) == ancestor);
+            let dotted =
+                child.and_then(Path::file_name).is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+            let zone = mark.and_then(|mark| match child {
+                None => mark.own,
+                Some(_) if dotted => mark.dots.or(mark.below),
+                Some(_) => mark.below,
+            });
+            child = Some(ancestor);
+            let Some(zone) = zone.or(name.map(|name| name.zone)) else { continue };
+            if zone == Zone::Denied {
+                return zone;
+            }
+            nearest = nearest.or(Some(zone));
+        }
+        nearest.unwrap_or(Zone::Other)
+    }
+
+    /// A small generator: the same seed gives the same tree.
+    struct Dice(u64);
+
+    impl Dice {
+        fn roll(&mut self, sides: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 33) as usize % sides
+        }
+
+        fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
+            from[self.roll(from.len())]
+        }
+    }
+
+    const TOPS: &[&str] = &[
+        "/home/dev",
+        "/home/dev/work",
+        "/home/ann",
+        "/srv",
+        "/etc",
+        "/usr/local",
+        "/tmp",
+        "/var/log",
+        "/mnt",
+        "/app",
+    ];
+    const NAMES: &[&str] = &["a", "b", ".c", ".cache", "build", ".git", "data"];
+    const LINES: &[&str] = &[
+        "allow ./build",
+        "allow ./build/**",
+        "allow ./a/*",
+        "deny ./data",
+        "deny ./a/**",
+        "deny ./*/b",
+        "deny ./.c",
+        "deny /srv/a",
+        "allow /tmp/**",
+        "deny <repo>/a/.git",
+    ];
+
+    fn path(dice: &mut Dice) -> String {
+        let mut path = dice.pick(TOPS).to_owned();
+        for _ in 0..dice.roll(5) {
+            path.push('/');
+            path.push_str(dice.pick(NAMES));
+        }
+        path
+    }
+
+    fn machine(dice: &mut Dice) -> (MemoryWorld, Vec<String>) {
+        let mut world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .env("HOME", "/home/dev")
+            .env("PATH", "/usr/bin")
+            .file("/usr/bin/pip", "")
+            .file("/usr/bin/npm", "");
+        let mut paths: Vec<String> = (0..30).map(|_| path(dice)).collect();
+        paths.push("/home/dev/.cache/pip/x".into());
+        paths.push("/usr/local/lib/python3.11/site".into());
+        for path in &paths {
+            world = world.dir(path);
+        }
+        let root = path(dice);
+        if dice.roll(4) > 0 {
+            world = world.work_tree(&root);
+            paths.extend(
+                ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
+                    .map(|rest| format!("{root}{rest}")),
+            );
+            if dice.roll(2) == 0 {
+                let lines: Vec<&str> = (0..dice.roll(4) + 1).map(|_| dice.pick(LINES)).collect();
+                world = world.file(&format!("{root}/.blastradius"), &lines.join("\n"));
+                paths.push(format!("{root}/.blastradius"));
+            }
+        }
+        for _ in 0..dice.roll(3) {
+            let at = path(dice);
+            world = world.mount(&at, dice.pick(&["ext4", "tmpfs", "nfs4"]), 7);
+            paths.push(at);
+        }
+        if dice.roll(3) == 0 {
+            world = world.env("TMPDIR", &path(dice));
+        }
+        (world.cwd(&root), paths)
+    }
+
+    #[test]
+    fn the_text_layers_zone_is_the_zone_that_the_plan_gives() {
+        for seed in 0..120 {
+            let mut dice = Dice(seed);
+            let (world, paths) = machine(&mut dice);
+            let policy = Policy::load(&world, Start { session: seed % 2 == 0, ..Start::default() });
+            let plan = policy.plan(&world);
+            let whole = paths.iter().flat_map(|path| Path::new(path).ancestors());
+            for path in whole {
+                let answer = policy.zone(&world, path);
+                assert_eq!(
+                    answer.zone,
+                    planned(&plan, path),
+                    "seed {seed}: {} ({})",
+                    path.display(),
+                    answer.origin
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_plan_holds_what_exists_as_marks_and_what_may_come_as_names() {
+        let world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .dir("/tmp")
+            .dir("/etc")
+            .work_tree("/home/dev/p")
+            .file("/home/dev/p/.blastradius", "deny ./secrets\nallow ./build")
+            .cwd("/home/dev/p");
+        let plan = Policy::load(&world, Start::default()).plan(&world);
+        let mark = |path: &str| plan.marks.iter().find(|mark| mark.path == Path::new(path));
+        let name = |name: &str| plan.names.iter().find(|mark| mark.name == name);
+        assert_eq!(mark("/home/dev").and_then(|mark| mark.own), Some(Zone::Floor));
+        assert_eq!(mark("/home/dev/p").and_then(|mark| mark.own), Some(Zone::Root));
+        assert_eq!(mark("/boot"), None);
+        assert_eq!(name("secrets").map(|mark| mark.zone), Some(Zone::Denied));
+        assert_eq!(name("build").map(|mark| mark.zone), Some(Zone::Scope));
+        assert_eq!(name("packed-refs").map(|mark| mark.zone), Some(Zone::History));
+        assert_eq!(name(".blastradius").map(|mark| mark.zone), Some(Zone::Own));
+    }
+}

@@ -1,0 +1,781 @@
+//! Policy files: what they may say, and what of it is in force.
+//!
+//! ```text
+//! # comment
+//! allow PATTERN            ./build/**   <repo>/dist   /tmp/**   ~/scratch/**   $CACHE/**
+//! deny PATTERN
+//! deny-command GLOB        anchored, on each simple command after unwrapping
+//! confirm-command GLOB
+//! rule ID VERDICT
+//! ```
+//!
+//! Three files are read. The nearest `.blastradius` up to the root of the work tree: with an `allow` line it replaces the
+//! default scope. The user's file: its `allow` lines add. The system's file: what it says holds whatever the others say,
+//! and with an `allow` line it bounds what they may allow.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use blastradius_common::{RuleId, Verdict};
+
+use crate::shell::world::{Kind, Look, Platform, World};
+
+use super::floor;
+use super::paths::{depth, is_below, normalise, starts_with};
+use super::pattern::Pattern;
+use super::resolve::{Last, resolve};
+use super::trust::TrustStore;
+use super::worktree::{Tie, WorkTree};
+use super::zones::Line;
+use super::{CONFIG_NAME, rules};
+
+/// A policy file is short.
+const FILE_LIMIT: usize = 256 * 1024;
+
+/// Where a policy may grow unbounded, it is refused instead.
+const LINE_LIMIT: usize = 10_000;
+
+/// The system's file.
+const SYSTEM_FILE: &str = "/etc/blastradius/config";
+
+/// What is wrong with a policy file. Destructive work is refused until it is mended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file.
+    pub file: PathBuf,
+    /// From 1; 0: the file as a whole.
+    pub line: usize,
+    /// In characters from 1; 0: the line or file as a whole.
+    pub column: usize,
+    /// What stands there.
+    pub found: String,
+    /// What should.
+    pub expected: String,
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, line, column, found, expected } = self;
+        write!(out, "{}", file.display())?;
+        if *line > 0 {
+            write!(out, ":{line}:{column}")?;
+        }
+        write!(out, ": found {found}, expected {expected}")
+    }
+}
+
+/// Whose file it is: that decides what it may do alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Author {
+    /// The repository: anyone who can change it, the agent included.
+    Repository,
+    /// The user.
+    User,
+    /// The machine's administrator.
+    System,
+}
+
+/// A `deny-command` or `confirm-command` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// Anchored at both ends; `*` takes anything.
+    pub glob: String,
+    /// Deny or confirm.
+    pub verdict: Verdict,
+    /// The line, for people.
+    pub origin: String,
+}
+
+/// A `rule ID VERDICT` line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleLine {
+    /// The rule.
+    pub rule: RuleId,
+    /// Its verdict from now on.
+    pub verdict: Verdict,
+    /// The line, for people.
+    pub origin: String,
+}
+
+/// An `allow` line that is not in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Waiting {
+    /// The line, for people.
+    pub origin: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What the files say, as far as it is in force.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// The files that were read.
+    pub files: Vec<PathBuf>,
+    /// What may be destroyed.
+    pub allows: Vec<Line>,
+    /// What may not.
+    pub denies: Vec<Line>,
+    /// Commands that are refused or asked about.
+    pub commands: Vec<CommandLine>,
+    /// Rules with another verdict than the table's.
+    pub rules: Vec<RuleLine>,
+    /// The repository's file has an `allow` line: the default scope is not in force.
+    pub replaces_scope: bool,
+    /// `allow` lines that are not in force.
+    pub waiting: Vec<Waiting>,
+    /// What is wrong.
+    pub errors: Vec<ConfigError>,
+}
+
+/// What the files are read from.
+pub struct Sources<'a> {
+    /// The machine.
+    pub world: &'a dyn World,
+    /// The homes that are floor objects.
+    pub homes: &'a [PathBuf],
+    /// What `~` means: the home of the user database.
+    pub home: Option<&'a Path>,
+    /// Where the session starts, canonical.
+    pub cwd: &'a Path,
+    /// The work tree around it.
+    pub tree: Option<&'a WorkTree>,
+    /// Which widening lines were approved.
+    pub trust: &'a dyn TrustStore,
+}
+
+/// Reads the files.
+pub fn load(sources: &Sources<'_>) -> Config {
+    let mut config = Config::default();
+    if let Some(path) = repository_file(sources) {
+        read(sources, &path, Author::Repository, &mut config);
+    }
+    if let Some(path) = user_file(sources) {
+        read(sources, &path, Author::User, &mut config);
+    }
+    let below = config.allows.len();
+    read(sources, Path::new(SYSTEM_FILE), Author::System, &mut config);
+    bound(sources.world.platform(), &mut config, below);
+    config
+}
+
+/// The nearest file from the start up to the root of the work tree; outside one, only the start's own.
+fn repository_file(sources: &Sources<'_>) -> Option<PathBuf> {
+    let top = match sources.tree {
+        Some(tree) if tree.tie != Tie::Bare => &*tree.root,
+        _ => sources.cwd,
+    };
+    let named = |dir: &Path| dir.join(CONFIG_NAME);
+    sources
+        .cwd
+        .ancestors()
+        .take_while(|dir| dir.starts_with(top))
+        .map(named)
+        .find(|path| !matches!(sources.world.look(path), Look::Absent))
+}
+
+fn user_file(sources: &Sources<'_>) -> Option<PathBuf> {
+    let named =
+        sources.world.env("XDG_CONFIG_HOME").map(|dir| PathBuf::from(&*dir)).filter(|dir| dir.is_absolute());
+    let dir = named.or_else(|| sources.home.map(|home| home.join(".config")))?;
+    Some(dir.join("blastradius/config"))
+}
+
+fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config) {
+    let whole = |found: &str, expected: &str| ConfigError {
+        file: path.into(),
+        line: 0,
+        column: 0,
+        found: found.into(),
+        expected: expected.into(),
+    };
+    let meta = match sources.world.look(path) {
+        Look::Found(meta) => meta,
+        Look::Absent => return,
+        Look::Unreadable => {
+            config.errors.push(whole("a file that cannot be looked at", "a readable file"));
+            return;
+        }
+    };
+    config.files.push(path.into());
+    // A user may keep their own file elsewhere and link to it; a repository that does hides what it says.
+    if meta.kind == Kind::Link && author == Author::Repository {
+        config.errors.push(whole("a symbolic link", "a regular file"));
+        return;
+    }
+    let stranger = meta.uid != 0 && (author == Author::System || meta.uid != sources.world.uid());
+    if stranger {
+        config.errors.push(whole(
+            &format!("a file that belongs to user {}", meta.uid),
+            "one that belongs to you or to root",
+        ));
+        return;
+    }
+    let Some(content) = sources.world.read_file(path, FILE_LIMIT) else {
+        config.errors.push(whole("a file that cannot be read, or is too large", "a readable file"));
+        return;
+    };
+    let trusted = author != Author::Repository || sources.trust.is_trusted(path, &content);
+    let reader = Reader { sources, path, author, trusted };
+    reader.read(&content, config);
+}
+
+struct Reader<'a> {
+    sources: &'a Sources<'a>,
+    path: &'a Path,
+    author: Author,
+    trusted: bool,
+}
+
+/// A word of a line with its place.
+#[derive(Clone, Copy)]
+struct Word<'a> {
+    text: &'a str,
+    line: usize,
+    column: usize,
+}
+
+impl Reader<'_> {
+    fn read(&self, content: &[u8], config: &mut Config) {
+        for (index, line) in content.split(|byte| *byte == b'\n').enumerate() {
+            let number = index + 1;
+            let at = Word { text: "", line: number, column: 1 };
+            if number > LINE_LIMIT {
+                config.errors.push(self.error(at, "another line", &format!("at most {LINE_LIMIT} lines")));
+                return;
+            }
+            match std::str::from_utf8(line) {
+                Ok(text) => {
+                    if let Err(error) = self.line(text, number, config) {
+                        config.errors.push(error);
+                    }
+                }
+                Err(error) => {
+                    let column = String::from_utf8_lossy(&line[..error.valid_up_to()]).chars().count() + 1;
+                    let at = Word { text: "", line: number, column };
+                    config.errors.push(self.error(at, "bytes that are not UTF-8", "text"));
+                }
+            }
+        }
+    }
+
+    fn error(&self, at: Word<'_>, found: &str, expected: &str) -> ConfigError {
+        ConfigError {
+            file: self.path.into(),
+            line: at.line,
+            column: at.column,
+            found: found.into(),
+            expected: expected.into(),
+        }
+    }
+
+    fn line(&self, text: &str, number: usize, config: &mut Config) -> Result<(), ConfigError> {
+        let text = text.strip_suffix('\r').unwrap_or(text);
+        if let Some((index, control)) =
+            text.chars().enumerate().find(|(_, letter)| letter.is_control() && *letter != '\t')
+        {
+            let at = Word { text, line: number, column: index + 1 };
+            return Err(self.error(at, &format!("the control character {control:?}"), "printable text"));
+        }
+        let trimmed = text.trim();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            return Ok(());
+        }
+        let keyword = word_at(text, trimmed, number);
+        let (name, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
+        let rest = word_at(text, rest.trim(), number);
+        let origin = format!("{}:{number}: {trimmed}", self.shown_path());
+        match name {
+            "allow" => self.allow(rest, origin, config),
+            "deny" => self.deny(rest, origin, config),
+            "deny-command" => self.command(rest, Verdict::Deny, origin, config),
+            "confirm-command" => self.command(rest, Verdict::Confirm, origin, config),
+            "rule" => self.rule(rest, origin, config),
+            _ => Err(self.error(
+                keyword,
+                &format!("`{name}`"),
+                "`allow`, `deny`, `deny-command`, `confirm-command`, `rule` or a comment",
+            )),
+        }
+    }
+
+    fn shown_path(&self) -> String {
+        match self.author {
+            Author::Repository => CONFIG_NAME.into(),
+            Author::User | Author::System => self.path.display().to_string(),
+        }
+    }
+
+    fn allow(&self, word: Word<'_>, origin: String, config: &mut Config) -> Result<(), ConfigError> {
+        if self.author == Author::Repository {
+            config.replaces_scope = true;
+        }
+        let pattern = self.pattern(word)?;
+        if let Some(floor) = covered_floor(self.sources, &pattern) {
+            return Err(self.error(
+                word,
+                &format!("a pattern that covers the floor object {floor}"),
+                "a pattern that covers none: no line makes these destructible",
+            ));
+        }
+        if !self.trusted && !self.is_within_repository(&pattern) {
+            config.waiting.push(Waiting {
+                origin,
+                reason: "it reaches beyond the work tree: run `blastradius trust` to approve it".into(),
+            });
+            return Ok(());
+        }
+        config.allows.push(Line { pattern, origin: origin.into() });
+        Ok(())
+    }
+
+    fn deny(&self, word: Word<'_>, origin: String, config: &mut Config) -> Result<(), ConfigError> {
+        let pattern = self.pattern(word)?;
+        config.denies.push(Line { pattern, origin: origin.into() });
+        Ok(())
+    }
+
+    fn command(
+        &self,
+        word: Word<'_>,
+        verdict: Verdict,
+        origin: String,
+        config: &mut Config,
+    ) -> Result<(), ConfigError> {
+        if word.text.is_empty() {
+            return Err(self.error(word, "nothing", "a command pattern"));
+        }
+        config.commands.push(CommandLine { glob: word.text.into(), verdict, origin });
+        Ok(())
+    }
+
+    fn rule(&self, word: Word<'_>, origin: String, config: &mut Config) -> Result<(), ConfigError> {
+        let (id, verdict) = word.text.split_once(char::is_whitespace).unwrap_or((word.text, ""));
+        let Some(rule) = RuleId::ALL.iter().copied().find(|rule| rule.id() == id) else {
+            return Err(self.error(word, &format!("`{id}`"), "the id of a rule"));
+        };
+        let verdict_word = Word { column: word.column + id.chars().count() + 1, ..word };
+        let Some(verdict) = Verdict::from_name(verdict.trim()) else {
+            let found = if verdict.is_empty() { "nothing".into() } else { format!("`{}`", verdict.trim()) };
+            return Err(self.error(verdict_word, &found, "`allow`, `warn`, `confirm` or `deny`"));
+        };
+        let row = rules::rule(rule);
+        if !row.overridable && verdict < row.verdict {
+            return Err(self.error(
+                word,
+                &format!("`{id}`, which no file lowers"),
+                "a rule that may be overridden",
+            ));
+        }
+        if self.author == Author::Repository && verdict < row.verdict {
+            return Err(self.error(
+                verdict_word,
+                &format!("`{}`, which is milder than `{}`", verdict.name(), row.verdict.name()),
+                "a stricter verdict: a repository's file only raises",
+            ));
+        }
+        config.rules.push(RuleLine { rule, verdict, origin });
+        Ok(())
+    }
+
+    /// Expands `<repo>`, `~`, `$VAR` and `./`, and follows the links of the part without wildcards.
+    fn pattern(&self, word: Word<'_>) -> Result<Pattern, ConfigError> {
+        if word.text.is_empty() {
+            return Err(self.error(word, "nothing", "a pattern"));
+        }
+        let text = self.absolute(word)?;
+        let (literal, rest) = split_at_wildcard(&text);
+        let world = self.sources.world;
+        let real = resolve(world, Path::new("/"), &normalise(Path::new(literal)), Last::Followed).path;
+        let fold = world.platform() == Platform::MacOs;
+        let rest_climbs = rest.split('/').any(|name| name == "..");
+        if rest_climbs {
+            return Err(self.error(word, "`..` behind a wildcard", "a pattern that does not climb"));
+        }
+        Ok(Pattern::new(&format!("{}/{rest}", real.to_string_lossy()), fold))
+    }
+
+    fn absolute(&self, word: Word<'_>) -> Result<String, ConfigError> {
+        let text = word.text;
+        if let Some(rest) = text.strip_prefix("<repo>") {
+            let root = self.repository_root();
+            let rest = self.after_root(word, rest)?;
+            return Ok(format!("{}{rest}", root.display()));
+        }
+        if let Some(rest) = text.strip_prefix('~') {
+            if !rest.is_empty() && !rest.starts_with('/') {
+                return Err(self.error(word, "`~NAME`", "`~/`, `/`, `./`, `<repo>` or `$NAME`"));
+            }
+            let home = self.sources.home.ok_or_else(|| {
+                self.error(word, "`~` without a home in the user database", "an absolute pattern")
+            })?;
+            return Ok(format!("{}{rest}", home.display()));
+        }
+        if let Some(rest) = text.strip_prefix('$') {
+            return self.variable(word, rest);
+        }
+        if text.starts_with('/') {
+            return Ok(text.into());
+        }
+        let dir = match self.author {
+            Author::Repository => self.path.parent().unwrap_or(Path::new("/")),
+            Author::User | Author::System => {
+                return Err(self.error(word, "a relative pattern", "`/`, `~/`, `<repo>` or `$NAME`"));
+            }
+        };
+        Ok(format!("{}/{text}", dir.display()))
+    }
+
+    fn after_root<'w>(&self, word: Word<'_>, rest: &'w str) -> Result<&'w str, ConfigError> {
+        if rest.is_empty() || rest.starts_with('/') {
+            Ok(rest)
+        } else {
+            Err(self.error(word, &format!("`{}`", word.text), "a slash or nothing after the name"))
+        }
+    }
+
+    fn repository_root(&self) -> PathBuf {
+        match self.sources.tree {
+            Some(tree) => tree.root.clone(),
+            None => self.path.parent().unwrap_or(Path::new("/")).to_path_buf(),
+        }
+    }
+
+    fn variable(&self, word: Word<'_>, rest: &str) -> Result<String, ConfigError> {
+        let rest = rest.strip_prefix('{').map_or_else(|| rest.into(), |braced| braced.replacen('}', "", 1));
+        let end = rest
+            .find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
+            .unwrap_or(rest.len());
+        let (name, tail) = rest.split_at(end);
+        self.after_root(word, tail)?;
+        let value = self.sources.world.env(name).filter(|value| value.starts_with('/'));
+        match value {
+            Some(value) => Ok(format!("{}{tail}", value.trim_end_matches('/'))),
+            None => Err(self.error(
+                word,
+                &format!("`${name}`, which is unset, empty or no absolute path"),
+                "a variable that holds an absolute path",
+            )),
+        }
+    }
+
+    /// Whether a pattern stays where a repository may allow without being asked about: its work tree and scratch.
+    fn is_within_repository(&self, pattern: &Pattern) -> bool {
+        let platform = self.sources.world.platform();
+        let place = pattern.literal_prefix();
+        let in_tree = self.sources.tree.is_some_and(|tree| {
+            tree.tie != Tie::Bare
+                && starts_with(platform, &place, &tree.root)
+                && !is_whole_home(self.sources, &tree.root)
+        });
+        let scratch = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|dir| {
+            let dir = Path::new(dir);
+            is_below(platform, &place, dir) || starts_with(platform, &place, dir) && pattern.is_below_only()
+        });
+        in_tree || scratch
+    }
+}
+
+/// A work tree that is a person's home gives its file no right to anything.
+fn is_whole_home(sources: &Sources<'_>, root: &Path) -> bool {
+    let platform = sources.world.platform();
+    depth(root) == 0 || sources.homes.iter().any(|home| starts_with(platform, home, root))
+}
+
+fn word_at<'a>(line: &'a str, text: &'a str, number: usize) -> Word<'a> {
+    let offset = (text.as_ptr() as usize).saturating_sub(line.as_ptr() as usize).min(line.len());
+    let column = line.get(..offset).unwrap_or(line).chars().count() + 1;
+    Word { text, line: number, column }
+}
+
+/// Splits a pattern in front of the first component that holds a wildcard.
+fn split_at_wildcard(text: &str) -> (&str, &str) {
+    match text.find(['*', '?', '[']) {
+        Some(wild) => {
+            let cut = text[..wild].rfind('/').map_or(0, |slash| slash + 1);
+            text.split_at(cut)
+        }
+        None => (text, ""),
+    }
+}
+
+/// A floor object that an `allow` line would make destructible, for people.
+fn covered_floor(sources: &Sources<'_>, pattern: &Pattern) -> Option<String> {
+    let platform = sources.world.platform();
+    let place = pattern.literal_prefix();
+    let literal = pattern.literal();
+    let scratch = ["/tmp", "/var/tmp", "/dev/shm"]
+        .iter()
+        .any(|dir| super::paths::same(platform, &place, Path::new(dir)));
+    if scratch && pattern.is_below_only() && literal.is_some() {
+        return None;
+    }
+    let known = floor::home_parents()
+        .map(Path::to_path_buf)
+        .chain(floor::system_roots(platform).iter().map(PathBuf::from))
+        .chain(sources.homes.iter().cloned())
+        .chain([PathBuf::from("/")]);
+    for object in known {
+        let covered = match &literal {
+            Some(path) => starts_with(platform, &object, path),
+            None => pattern.match_depth(&object).is_some_and(|at| at == depth(&object)),
+        };
+        if covered {
+            return Some(object.display().to_string());
+        }
+    }
+    match literal {
+        // `allow /workspace/**` is the entries of a directory that happens to lie at the top; `allow /workspace` is not.
+        Some(path) => (!pattern.is_below_only() && floor::is_floor_by_place(platform, &path))
+            .then(|| path.display().to_string()),
+        None => (depth(&place) == 0
+            || floor::home_parents().any(|parent| super::paths::same(platform, &place, parent)))
+        .then(|| format!("objects directly below {}", place.display())),
+    }
+}
+
+/// With `allow` lines in the system's file, nothing below allows more. `below`: how many lines came from below.
+fn bound(platform: Platform, config: &mut Config, below: usize) {
+    let (lower, ceiling) = config.allows.split_at(below);
+    if ceiling.is_empty() {
+        return;
+    }
+    let within = |line: &Line| {
+        let place = line.pattern.literal_prefix();
+        ceiling.iter().any(|bound| {
+            bound.pattern.literal().is_some_and(|dir| {
+                is_below(platform, &place, &dir)
+                    || starts_with(platform, &place, &dir) && line.pattern.is_below_only()
+            })
+        })
+    };
+    let (kept, cut): (Vec<_>, Vec<_>) = lower.iter().cloned().partition(within);
+    config.waiting.extend(cut.into_iter().map(|line| Waiting {
+        origin: line.origin.into_owned(),
+        reason: "the system's file allows less".into(),
+    }));
+    let ceiling = ceiling.to_vec();
+    // Where lower files narrow, what they say counts; else the ceiling is the scope.
+    config.allows = if kept.is_empty() { ceiling } else { kept };
+    config.replaces_scope = true;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Policy, Start};
+    use crate::shell::world::memory::MemoryWorld;
+    use blastradius_common::Zone;
+
+    const PROJ: &str = "/home/dev/proj";
+
+    fn world(lines: &str) -> MemoryWorld {
+        MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .env("HOME", "/home/dev")
+            .dir("/home/dev/Documents")
+            .work_tree(PROJ)
+            .dir("/home/dev/proj/build")
+            .dir("/home/dev/proj/src/deep")
+            .file("/home/dev/proj/.blastradius", lines)
+            .cwd(PROJ)
+    }
+
+    fn policy(lines: &str) -> Policy {
+        Policy::load(&world(lines), Start::default())
+    }
+
+    fn zone(lines: &str, path: &str) -> Zone {
+        let world = world(lines);
+        Policy::load(&world, Start::default()).zone(&world, Path::new(path)).zone
+    }
+
+    fn error(lines: &str) -> String {
+        policy(lines).errors().first().map_or_else(String::new, ToString::to_string)
+    }
+
+    struct Everything;
+
+    impl TrustStore for Everything {
+        fn is_trusted(&self, _path: &Path, _content: &[u8]) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn an_allow_line_replaces_the_default_scope_and_deny_lines_alone_keep_it() {
+        assert_eq!(zone("allow ./build/**", "/home/dev/proj/build/x"), Zone::Scope);
+        assert_eq!(zone("allow ./build/**", "/home/dev/proj/build"), Zone::Root);
+        assert_eq!(zone("allow ./build", "/home/dev/proj/build"), Zone::Scope);
+        assert_eq!(zone("allow ./build", "/home/dev/proj/src"), Zone::Personal);
+        assert_eq!(zone("allow ./build", "/tmp/x"), Zone::Other);
+        assert_eq!(zone("deny ./secrets", "/home/dev/proj/src"), Zone::Scope);
+        assert_eq!(zone("deny ./secrets", "/home/dev/proj/secrets/a"), Zone::Denied);
+        assert_eq!(zone("allow <repo>/**\ndeny ./secrets", "/home/dev/proj/secrets/a"), Zone::Denied);
+    }
+
+    #[test]
+    fn patterns_may_name_the_repository_the_home_and_variables() {
+        assert_eq!(zone("allow <repo>/dist", "/home/dev/proj/dist/a"), Zone::Scope);
+        assert_eq!(zone("deny ~/Documents", "/home/dev/Documents/x"), Zone::Denied);
+        assert_eq!(zone("deny $HOME/Documents", "/home/dev/Documents/x"), Zone::Denied);
+        assert_eq!(zone("deny *.key", "/home/dev/proj/a.key"), Zone::Denied);
+        assert_eq!(zone("deny **/*.key", "/home/dev/proj/src/deep/a.key"), Zone::Denied);
+        assert_eq!(zone("  # allow /\n\n", "/home/dev/proj/a"), Zone::Scope);
+    }
+
+    #[test]
+    fn an_allow_that_covers_a_floor_object_is_an_error_that_names_the_line() {
+        for pattern in [
+            "/**", "/", "/home/**", "~/**", "~", "/home/*", "/usr/**", "/etc", "/*", "/h*/**", "/srv", "..",
+            "$HOME/**",
+        ] {
+            let error = error(&format!("# first\nallow {pattern}"));
+            assert!(
+                error.starts_with("/home/dev/proj/.blastradius:2:7: found a pattern that covers"),
+                "{pattern}: {error}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_wider_than_the_work_tree_waits_for_trust() {
+        for pattern in
+            ["../other/**", "<repo>/../other", "~/Documents/old", "/srv/data/**", "/usr/local/lib/x"]
+        {
+            let lines = format!("allow {pattern}");
+            let waiting = policy(&lines);
+            assert!(waiting.errors().is_empty(), "{pattern}: {:?}", waiting.errors());
+            assert_eq!(waiting.config().waiting.len(), 1, "{pattern}");
+            assert_eq!(waiting.config().allows.len(), 0, "{pattern}");
+            let world = world(&lines);
+            let trusted = Policy::load(&world, Start { trust: Some(&Everything), ..Start::default() });
+            assert_eq!(trusted.config().allows.len(), 1, "{pattern}");
+        }
+        assert!(policy("allow /tmp/**\nallow ./x").config().waiting.is_empty());
+    }
+
+    #[test]
+    fn an_allow_through_a_link_marks_what_it_points_to() {
+        let world = world("allow ./out").link("/home/dev/proj/out", "/srv/out").dir("/srv/out");
+        let policy = Policy::load(&world, Start::default());
+        assert_eq!(policy.config().waiting.len(), 1, "it leads outside");
+        let inside = world.link("/home/dev/proj/out", "/home/dev/proj/build");
+        assert_eq!(
+            Policy::load(&inside, Start::default()).zone(&inside, Path::new("/home/dev/proj/build/x")).zone,
+            Zone::Scope
+        );
+    }
+
+    #[test]
+    fn errors_name_line_column_what_was_found_and_what_was_expected() {
+        assert_eq!(
+            error("deny ./a\n  alow ./b"),
+            "/home/dev/proj/.blastradius:2:3: found `alow`, expected `allow`, `deny`, `deny-command`, `confirm-command`, \
+             `rule` or a comment"
+        );
+        assert!(error("allow").contains(":1:"), "{}", error("allow"));
+        assert!(error("deny $NOPE/x").contains(":1:6: found `$NOPE`"));
+        assert!(error("rule nonsense deny").contains(":1:6: found `nonsense`"));
+        assert!(error("rule out-of-scope maybe").contains(":1:19: found `maybe`"));
+        assert!(error("deny a\u{1b}b").contains("control character"));
+    }
+
+    #[test]
+    fn a_file_that_is_a_link_or_a_strangers_is_an_error_and_no_file_is_none() {
+        let linked = world("").link("/home/dev/proj/.blastradius", "/srv/policy").file("/srv/policy", "");
+        assert!(Policy::load(&linked, Start::default()).errors()[0].to_string().contains("symbolic link"));
+        let strangers = world("deny ./x").owner("/home/dev/proj/.blastradius", 4242);
+        assert!(Policy::load(&strangers, Start::default()).errors()[0].to_string().contains("user 4242"));
+        let none = MemoryWorld::new(Platform::Linux).account("dev", "/home/dev").work_tree(PROJ).cwd(PROJ);
+        assert_eq!(Policy::load(&none, Start::default()).errors(), []);
+    }
+
+    #[test]
+    fn a_repositorys_file_raises_rules_and_only_the_users_lowers_them() {
+        assert_eq!(policy("rule git-discard deny").config().rules.len(), 1);
+        assert!(error("rule git-discard allow").contains("only raises"));
+        assert!(error("rule floor-path allow").contains("no file lowers"));
+        let user = world("")
+            .file("/home/dev/.config/blastradius/config", "rule git-discard allow\nallow ~/scratch/**");
+        let policy = Policy::load(&user, Start::default());
+        assert_eq!(policy.errors(), []);
+        assert_eq!(policy.config().rules.len(), 1);
+        assert_eq!(policy.zone(&user, Path::new("/home/dev/scratch/x")).zone, Zone::Scope);
+        assert_eq!(policy.zone(&user, Path::new("/home/dev/proj/x")).zone, Zone::Scope, "a user's line adds");
+    }
+
+    #[test]
+    fn the_systems_file_bounds_what_the_others_allow() {
+        let world = world("allow ./build/**")
+            .file("/etc/blastradius/config", "allow /srv/jobs/**\ndeny /home/dev/proj/keep");
+        let world = world.owner("/etc/blastradius/config", 0).owner("/etc/blastradius", 0);
+        let policy = Policy::load(&world, Start::default());
+        assert_eq!(policy.errors(), []);
+        assert_eq!(policy.zone(&world, Path::new("/home/dev/proj/build/x")).zone, Zone::Personal);
+        assert_eq!(policy.zone(&world, Path::new("/srv/jobs/x")).zone, Zone::Scope);
+        assert_eq!(policy.zone(&world, Path::new("/home/dev/proj/keep")).zone, Zone::Denied);
+    }
+
+    #[test]
+    fn any_bytes_are_read_without_panic_and_never_widen() {
+        let mut state = 1_u64;
+        let mut roll = |sides: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % sides
+        };
+        let words: &[&[u8]] = &[
+            b"allow ",
+            b"deny ",
+            b"rule ",
+            b"/",
+            b"**",
+            b"*",
+            b"[",
+            b"~",
+            b"<repo>",
+            b"$HOME",
+            b"..",
+            b"\n",
+            b" ",
+            b"\xff",
+            b"\0",
+            b"deny-command ",
+        ];
+        let valid = "allow ./build\n";
+        let probes = ["/", "/home/dev", "/home/dev/Documents", "/etc/passwd", "/srv/x", "/home/dev/proj/src"];
+        for round in 0..10_000 {
+            let mut bytes = valid.as_bytes().to_vec();
+            for _ in 0..roll(12) {
+                let at = usize::try_from(roll(words.len() as u64 + 1)).expect("small");
+                match words.get(at) {
+                    Some(word) => bytes.extend_from_slice(word),
+                    None => bytes.push(u8::try_from(roll(256)).expect("a byte")),
+                }
+            }
+            let mut config = Config::default();
+            let world = world("");
+            let homes = [PathBuf::from("/home/dev")];
+            let tree = super::super::worktree::at(&world, Path::new(PROJ));
+            let sources = Sources {
+                world: &world,
+                homes: &homes,
+                home: Some(Path::new("/home/dev")),
+                cwd: Path::new(PROJ),
+                tree: tree.as_ref(),
+                trust: &super::super::trust::NoTrust,
+            };
+            let path = PathBuf::from("/home/dev/proj/.blastradius");
+            Reader { sources: &sources, path: &path, author: Author::Repository, trusted: false }
+                .read(&bytes, &mut config);
+            assert!(config.errors.iter().all(|error| error.line > 0), "round {round}");
+            for line in &config.allows {
+                let own = line.pattern.literal_prefix().starts_with(PROJ)
+                    || line.pattern.literal_prefix().starts_with("/tmp");
+                assert!(own, "round {round}: {}", line.origin);
+                let covered =
+                    probes[..5].iter().any(|probe| line.pattern.match_depth(Path::new(probe)).is_some());
+                assert!(!covered, "round {round}: {}", line.origin);
+            }
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The policy for people: every line in force with where it comes from, and what would happen to a path.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use blastradius_common::{Operation, Verdict, Zone};
+
+use crate::shell::value::Field;
+use crate::shell::world::World;
+
+use super::effect::{Act, Base, Effect, Follow, Located, PathTarget, Selection};
+use super::mode::{Asker, Mode, Surface};
+use super::resolve::{Hop, Last};
+use super::{Policy, judge, presets};
+
+/// One line of the policy in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// `scope`, `deny`, `state`, `floor`, `history`, `waiting`, `error`, …
+    pub kind: &'static str,
+    /// What it speaks of.
+    pub what: String,
+    /// Where it comes from.
+    pub origin: String,
+}
+
+impl fmt::Display for Described {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{:<8}  {}  ({})", self.kind, self.what, self.origin)
+    }
+}
+
+/// What the policy says of one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PathAnswer {
+    /// As it was asked.
+    pub asked: String,
+    /// What it names.
+    pub path: PathBuf,
+    /// The links on the way.
+    pub links: Vec<Hop>,
+    /// Its zone.
+    pub zone: Zone,
+    /// The line that decides it.
+    pub origin: String,
+    /// What would happen, act by act.
+    pub outcomes: Vec<Outcome>,
+}
+
+/// What would happen if something were done to a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// `remove`, `move`, `truncate`, `replace`.
+    pub act: &'static str,
+    /// The text layer where a human can answer.
+    pub interactive: Verdict,
+    /// The text layer where none can.
+    pub unattended: Verdict,
+    /// Whether the syscall layer lets it pass, roles and grants aside.
+    pub syscall: bool,
+}
+
+const ACTS: &[(&str, Act, Operation)] = &[
+    ("remove", Act::Remove { recursive: true }, Operation::Remove),
+    ("move", Act::Move, Operation::MoveOut),
+    ("truncate", Act::Truncate, Operation::Truncate),
+    ("replace", Act::Replace, Operation::Replace),
+];
+
+impl Policy {
+    /// The lines in force, and those that wait or are wrong.
+    pub fn describe(&self, world: &dyn World) -> Vec<Described> {
+        let mut lines = Vec::new();
+        let mut say = |kind, what: String, origin: String| lines.push(Described { kind, what, origin });
+        for error in self.errors() {
+            say("error", error.to_string(), "destructive work is refused until it is mended".into());
+        }
+        for root in &self.scope.roots {
+            say("scope", format!("{}/**", root.path.display()), root.origin.to_string());
+        }
+        if let Some(why) = &self.scope.refused {
+            say("none", why.clone(), "default scope".into());
+        }
+        let mut marks: Vec<_> = self.marks.entries().collect();
+        marks.sort_by_key(|(path, _)| *path);
+        for (path, entry) in marks {
+            let Some(stated) = entry.below.as_ref().or(entry.own.as_ref()) else { continue };
+            let told = matches!(stated.zone, Zone::Denied | Zone::Own | Zone::History)
+                || stated.zone == Zone::Scope && !stated.origin.starts_with("default scope");
+            if told {
+                say(stated.zone.name(), path.display().to_string(), stated.origin.to_string());
+            }
+        }
+        for mark in self.marks.patterns() {
+            say(mark.stated.zone.name(), mark.pattern.to_string(), mark.stated.origin.to_string());
+        }
+        for state in self.states(world) {
+            if presets::is_present(world, state.preset) {
+                say("state", state.pattern.to_string(), format!("preset: {}", state.preset.tool));
+            }
+        }
+        for object in &self.floor_objects {
+            let why = if object.is_mount { "a mount point" } else { "never, by nobody" };
+            say("floor", object.path.display().to_string(), why.into());
+        }
+        for line in &self.config.commands {
+            say(line.verdict.name(), format!("command {}", line.glob), line.origin.clone());
+        }
+        for line in &self.config.rules {
+            say("rule", format!("{} is {}", line.rule.id(), line.verdict.name()), line.origin.clone());
+        }
+        for line in &self.config.waiting {
+            say("waiting", line.reason.clone(), line.origin.clone());
+        }
+        if let Some(owner) = self.tree.as_ref().and_then(|tree| tree.foreign_owner) {
+            say(
+                "note",
+                format!("the work tree belongs to user {owner}: git may refuse to read it"),
+                "work tree".into(),
+            );
+        }
+        lines
+    }
+
+    /// What the policy says of a path, relative ones read in `base`.
+    pub fn explain_path(&self, world: &dyn World, base: &Path, text: &str) -> PathAnswer {
+        let resolved = self.resolve(world, base, Path::new(text), Last::Kept);
+        let zone = self.zone(world, &resolved.path);
+        let outcomes = ACTS.iter().map(|(name, act, operation)| Outcome {
+            act: name,
+            interactive: self.outcome(world, &resolved.path, *act, Mode::Interactive),
+            unattended: self.outcome(world, &resolved.path, *act, Mode::Unattended),
+            syscall: zone.zone.permits(*operation),
+        });
+        PathAnswer {
+            asked: text.into(),
+            outcomes: outcomes.collect(),
+            links: resolved.hops,
+            path: resolved.path,
+            zone: zone.zone,
+            origin: zone.origin.into_owned(),
+        }
+    }
+
+    fn outcome(&self, world: &dyn World, path: &Path, act: Act, mode: Mode) -> Verdict {
+        let target = PathTarget {
+            operand: Field::literal(&path.to_string_lossy()),
+            base: Base::Known(Rc::new("/".into())),
+            follow: Follow::Never,
+            selection: Selection::default(),
+        };
+        let located = Located {
+            effect: Effect::Path { act, target },
+            segment: "".into(),
+            program: "scope".into(),
+            conditional: false,
+            elsewhere: None,
+        };
+        let findings = judge(&[located], self, world, Asker { mode, surface: Surface::Text });
+        findings.first().map_or(Verdict::Allow, |finding| finding.verdict)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Start;
+    use crate::shell::world::Platform;
+    use crate::shell::world::memory::MemoryWorld;
+
+    fn world() -> MemoryWorld {
+        MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .env("PATH", "/usr/bin")
+            .file("/usr/bin/npm", "")
+            .work_tree("/home/dev/p")
+            .file("/home/dev/p/.blastradius", "deny ./secrets\nallow ~/x\nallow ./**")
+            .cwd("/home/dev/p")
+    }
+
+    #[test]
+    fn every_line_is_told_with_its_origin() {
+        let world = world();
+        let lines = Policy::load(&world, Start::default()).describe(&world);
+        let has = |kind: &str, what: &str, origin: &str| {
+            lines
+                .iter()
+                .any(|line| line.kind == kind && line.what.contains(what) && line.origin.contains(origin))
+        };
+        assert!(has("denied", "/home/dev/p/secrets", ".blastradius:1: deny ./secrets"));
+        assert!(has("waiting", "trust", ".blastradius:2"));
+        assert!(has("scope", "/home/dev/p", ".blastradius:3"));
+        assert!(has("state", "/home/dev/.npm", "npm"));
+        assert!(has("floor", "/home/dev", ""));
+        assert!(!has("state", "/home/dev/.cargo", ""));
+    }
+
+    #[test]
+    fn a_path_is_told_with_its_zone_its_line_and_what_each_layer_would_do() {
+        let world = world();
+        let policy = Policy::load(&world, Start::default());
+        let answer = policy.explain_path(&world, Path::new("/home/dev/p"), "secrets/a");
+        assert_eq!((answer.zone, &*answer.origin), (Zone::Denied, ".blastradius:1: deny ./secrets"));
+        assert!(answer.outcomes.iter().any(|outcome| outcome.act == "remove"
+            && outcome.interactive == Verdict::Deny
+            && !outcome.syscall));
+        let documents = policy.explain_path(&world, Path::new("/"), "/home/dev/Documents");
+        let remove = documents.outcomes[0];
+        assert_eq!(
+            (remove.interactive, remove.unattended, remove.syscall),
+            (Verdict::Confirm, Verdict::Deny, false)
+        );
+    }
+
+    #[test]
+    fn what_unattended_text_allows_the_syscall_layer_permits() {
+        let world = world()
+            .dir("/srv/x")
+            .dir("/etc/x")
+            .file("/home/dev/.bashrc", "")
+            .dir("/home/dev/p/secrets")
+            .dir("/tmp/x")
+            .dir("/home/dev/Documents/x");
+        let policy = Policy::load(&world, Start::default());
+        for path in [
+            "/",
+            "/etc/x",
+            "/srv/x",
+            "/home/dev",
+            "/home/dev/.bashrc",
+            "/home/dev/Documents/x",
+            "/home/dev/p",
+            "/home/dev/p/a",
+            "/home/dev/p/.git/objects",
+            "/home/dev/p/.git/index",
+            "/home/dev/p/secrets",
+            "/tmp/x",
+            "/tmp",
+            "/home/dev/.npm/x",
+        ] {
+            for outcome in policy.explain_path(&world, Path::new("/"), path).outcomes {
+                assert!(outcome.unattended != Verdict::Allow || outcome.syscall, "{path}: {outcome:?}");
+            }
+        }
+    }
+}

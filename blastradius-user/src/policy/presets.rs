@@ -1,0 +1,248 @@
+//! Zone *state*: what a tool owns and rebuilds. A table, and the question whether the tool is there.
+
+use std::path::{Path, PathBuf};
+
+use crate::shell::world::World;
+
+use super::paths::{depth, one_name};
+use super::pattern::Pattern;
+
+/// What one tool owns.
+#[derive(Clone, Copy, Debug)]
+pub struct Preset {
+    /// The tool, for people.
+    pub tool: &'static str,
+    /// It is present if one of these is found on PATH …
+    pub programs: &'static [&'static str],
+    /// … or one of these variables is set.
+    pub variables: &'static [&'static str],
+    /// What it owns: `~/` is the home, `$NAME` a variable (a line with an unset one is void), `*` a wildcard.
+    pub paths: &'static [&'static str],
+}
+
+const fn by_program(
+    tool: &'static str,
+    programs: &'static [&'static str],
+    paths: &'static [&'static str],
+) -> Preset {
+    Preset { tool, programs, variables: &[], paths }
+}
+
+const fn by_variable(
+    tool: &'static str,
+    variables: &'static [&'static str],
+    paths: &'static [&'static str],
+) -> Preset {
+    Preset { tool, programs: &[], variables, paths }
+}
+
+/// The table. Caches and package stores only: never what a person typed, configured or was given (credentials,
+/// histories, conversations).
+pub const PRESETS: &[Preset] = &[
+    by_program(
+        "npm",
+        &["npm"],
+        &["~/.npm", "~/.cache/node-gyp", "/usr/local/lib/node_modules", "$npm_config_cache"],
+    ),
+    by_program(
+        "pnpm",
+        &["pnpm"],
+        &["~/.cache/pnpm", "~/.local/share/pnpm", "~/.pnpm-store", "~/Library/pnpm", "~/Library/Caches/pnpm"],
+    ),
+    by_program("yarn", &["yarn"], &["~/.cache/yarn", "~/.yarn/berry/cache", "~/Library/Caches/Yarn"]),
+    by_program("corepack", &["corepack"], &["~/.cache/node/corepack"]),
+    by_program("bun", &["bun"], &["~/.bun/install/cache"]),
+    by_program("deno", &["deno"], &["~/.cache/deno", "$DENO_DIR", "~/Library/Caches/deno"]),
+    by_program(
+        "cargo",
+        &["cargo"],
+        &[
+            "~/.cargo/registry",
+            "~/.cargo/git",
+            "$CARGO_HOME/registry",
+            "$CARGO_HOME/git",
+            "$CARGO_TARGET_DIR",
+        ],
+    ),
+    by_program(
+        "sccache",
+        &["sccache"],
+        &["~/.cache/sccache", "$SCCACHE_DIR", "~/Library/Caches/Mozilla.sccache"],
+    ),
+    by_program("rustup", &["rustup"], &["~/.rustup", "$RUSTUP_HOME"]),
+    by_program(
+        "pip",
+        &["pip", "pip3", "python3"],
+        &[
+            "~/.cache/pip",
+            "~/.local/lib/python3*",
+            "/usr/local/lib/python3*",
+            "$PIP_CACHE_DIR",
+            "~/Library/Caches/pip",
+        ],
+    ),
+    by_variable("venv", &["VIRTUAL_ENV"], &["$VIRTUAL_ENV"]),
+    by_program("uv", &["uv"], &["~/.cache/uv", "~/.local/share/uv", "$UV_CACHE_DIR"]),
+    by_program("poetry", &["poetry"], &["~/.cache/pypoetry", "~/Library/Caches/pypoetry"]),
+    by_program("pipx", &["pipx"], &["~/.local/pipx", "~/.local/share/pipx"]),
+    by_program("pre-commit", &["pre-commit"], &["~/.cache/pre-commit"]),
+    by_program("pyenv", &["pyenv"], &["~/.pyenv/versions", "~/.pyenv/shims"]),
+    Preset {
+        tool: "conda",
+        programs: &["conda", "mamba", "micromamba"],
+        variables: &["CONDA_PREFIX"],
+        paths: &[
+            "$CONDA_PREFIX",
+            "~/miniconda3/pkgs",
+            "~/anaconda3/pkgs",
+            "~/miniforge3/pkgs",
+            "~/.conda/pkgs",
+        ],
+    },
+    Preset { tool: "nvm", programs: &[], variables: &["NVM_DIR"], paths: &["~/.nvm", "$NVM_DIR"] },
+    by_program("volta", &["volta"], &["~/.volta/tools", "~/.volta/cache"]),
+    by_program("mise", &["mise"], &["~/.local/share/mise", "~/.cache/mise"]),
+    by_program(
+        "go",
+        &["go"],
+        &[
+            "~/go/pkg",
+            "~/.cache/go-build",
+            "$GOMODCACHE",
+            "$GOCACHE",
+            "$GOPATH/pkg",
+            "~/Library/Caches/go-build",
+        ],
+    ),
+    by_program("golangci-lint", &["golangci-lint"], &["~/.cache/golangci-lint"]),
+    by_program(
+        "gradle",
+        &["gradle", "java"],
+        &["~/.gradle/caches", "~/.gradle/daemon", "~/.gradle/wrapper", "~/.gradle/native"],
+    ),
+    by_program("maven", &["mvn", "java"], &["~/.m2/repository"]),
+    by_program("ccache", &["ccache"], &["~/.ccache", "~/.cache/ccache", "$CCACHE_DIR"]),
+    by_program("bazel", &["bazel", "bazelisk"], &["~/.cache/bazel", "~/.cache/bazelisk"]),
+    by_program(
+        "gem",
+        &["gem", "bundle"],
+        &["~/.gem", "~/.bundle/cache", "~/.local/share/gem", "/usr/local/lib/ruby"],
+    ),
+    by_program("composer", &["composer"], &["~/.cache/composer", "~/.composer/cache"]),
+    by_program("dotnet", &["dotnet"], &["~/.nuget/packages", "~/.local/share/NuGet", "~/.dotnet/tools"]),
+    by_program("stack", &["stack"], &["~/.stack/programs", "~/.stack/snapshots"]),
+    by_program("cabal", &["cabal"], &["~/.cabal/packages", "~/.cabal/store", "~/.cache/cabal"]),
+    by_program("dart", &["dart", "flutter"], &["~/.pub-cache"]),
+    by_program("terraform", &["terraform", "tofu"], &["~/.terraform.d/plugin-cache", "$TF_PLUGIN_CACHE_DIR"]),
+    by_program("homebrew", &["brew"], &["~/Library/Caches/Homebrew", "~/.cache/Homebrew"]),
+    by_program("xcode", &["xcodebuild"], &["~/Library/Developer/Xcode/DerivedData"]),
+    by_program(
+        "playwright",
+        &["playwright", "npx", "node"],
+        &["~/.cache/ms-playwright", "~/Library/Caches/ms-playwright", "$PLAYWRIGHT_BROWSERS_PATH"],
+    ),
+    by_program("puppeteer", &["puppeteer", "npx", "node"], &["~/.cache/puppeteer", "$PUPPETEER_CACHE_DIR"]),
+    by_program("cypress", &["cypress", "npx", "node"], &["~/.cache/Cypress", "~/Library/Caches/Cypress"]),
+    by_program("electron", &["npx", "node"], &["~/.cache/electron", "~/.cache/electron-builder"]),
+    by_program("neovim", &["nvim"], &["~/.local/state/nvim/swap", "~/.cache/nvim"]),
+    by_program("vscode", &["code"], &["~/.config/Code/Cache", "~/.config/Code/CachedData"]),
+    by_program(
+        "claude",
+        &["claude"],
+        &["~/.claude/shell-snapshots", "~/.claude/statsig", "~/.cache/claude-cli-nodejs"],
+    ),
+    by_program("codex", &["codex"], &["~/.codex/log", "~/.codex/tmp"]),
+    by_program("gemini", &["gemini"], &["~/.gemini/tmp"]),
+];
+
+/// Whether the tool is there.
+pub fn is_present(world: &dyn World, preset: &Preset) -> bool {
+    preset.variables.iter().any(|name| world.env(name).is_some_and(|value| !value.is_empty()))
+        || preset.programs.iter().any(|program| world.which(program).is_some())
+}
+
+/// A path of the table, made absolute.
+#[derive(Clone, Debug)]
+pub struct StatePath {
+    /// The tool's line of the table.
+    pub preset: &'static Preset,
+    /// What it owns.
+    pub pattern: Pattern,
+}
+
+/// All paths of the table, for one home and environment, present or not. Asks for no file.
+///
+/// A variable's value counts only where it is a place of its own: absolute, at least two components deep.
+pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path) -> bool) -> Vec<StatePath> {
+    let platform = world.platform();
+    let fold = platform == crate::shell::world::Platform::MacOs;
+    let mut paths = Vec::new();
+    for preset in PRESETS {
+        for text in preset.paths {
+            let Some(path) = absolute(world, home, text) else { continue };
+            let path = one_name(platform, super::paths::normalise(&path));
+            if depth(&path) < 2 || text.starts_with('$') && refuse(&path) {
+                continue;
+            }
+            paths.push(StatePath { preset, pattern: Pattern::new(&path.to_string_lossy(), fold) });
+        }
+    }
+    paths
+}
+
+fn absolute(world: &dyn World, home: Option<&Path>, text: &str) -> Option<PathBuf> {
+    if let Some(rest) = text.strip_prefix("~/") {
+        return Some(home?.join(rest));
+    }
+    if let Some(rest) = text.strip_prefix('$') {
+        let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
+        let value = world.env(name)?;
+        let value = Path::new(&*value);
+        return value.is_absolute().then(|| value.join(rest));
+    }
+    Some(text.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shell::world::Platform;
+    use crate::shell::world::memory::MemoryWorld;
+
+    fn world() -> MemoryWorld {
+        MemoryWorld::new(Platform::Linux).env("PATH", "/usr/bin").file("/usr/bin/npm", "")
+    }
+
+    #[test]
+    fn a_tool_is_present_by_its_program_or_its_variable() {
+        let named = |tool: &str| PRESETS.iter().find(|preset| preset.tool == tool).expect("in the table");
+        assert!(is_present(&world(), named("npm")));
+        assert!(!is_present(&world(), named("cargo")));
+        assert!(is_present(&world().env("VIRTUAL_ENV", "/v/env"), named("venv")));
+        assert!(!is_present(&world(), named("venv")));
+    }
+
+    #[test]
+    fn a_variable_that_points_at_something_bigger_gives_nothing() {
+        let world = world().env("CARGO_HOME", "/").env("VIRTUAL_ENV", "/home/dev").env("GOCACHE", "cache");
+        let paths = state_paths(&world, None, &|path| path == Path::new("/home/dev"));
+        let has = |path: &str| paths.iter().any(|state| state.pattern.literal() == Some(path.into()));
+        assert!(!has("/home/dev") && !has("/registry") && !has("/cache"));
+        assert!(has("/usr/local/lib/node_modules"));
+    }
+
+    #[test]
+    fn no_line_names_a_whole_cache_a_home_or_what_people_wrote() {
+        for preset in PRESETS {
+            assert!(!preset.programs.is_empty() || !preset.variables.is_empty(), "{}", preset.tool);
+            for path in preset.paths {
+                for forbidden in
+                    ["~", "~/", "~/.cache", "~/.config", "~/.local", "~/.cargo", "~/.ssh", "~/.claude"]
+                {
+                    assert_ne!(path, &forbidden);
+                }
+                assert!(!path.contains("history") && !path.contains("projects"), "{path}");
+            }
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Where the shell stands: `cd`, `pushd`, `popd`, `pwd`.
+
+use std::path::PathBuf;
+use std::rc::Rc;
+
+use crate::policy::effect::Base;
+use crate::programs::Input;
+use crate::shell::eval::{Evaluator, base_text, look_through};
+use crate::shell::glob::normal_join;
+use crate::shell::limits::Eval;
+use crate::shell::state::{Fact, Facts, Outcome};
+use crate::shell::value::{Abstract, Cause, Field};
+use crate::shell::world::{Kind, Look};
+
+pub(super) fn cd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
+    let mut operands = args;
+    while let Some(option) = operands.first().and_then(Field::as_known) {
+        let is_option = option == "--" || (option.len() > 1 && option.starts_with('-') && option != "--");
+        if !is_option || option == "-" {
+            break;
+        }
+        operands = &operands[1..];
+        if option == "--" {
+            break;
+        }
+    }
+    let target = match operands.first() {
+        None => home(evaluator)?,
+        Some(field) if field.as_known().as_deref() == Some("-") => {
+            return match evaluator.state.previous.clone() {
+                Some(base) => Ok(go(evaluator, base, true)),
+                None => Ok(Outcome::unknown()),
+            };
+        }
+        Some(field) => field.clone(),
+    };
+    change(evaluator, &target)
+}
+
+fn home(evaluator: &mut Evaluator<'_>) -> Eval<Field> {
+    let text = evaluator.text_of("HOME")?;
+    Ok(Field { text, glob: None, source: "~".into(), tilde: true })
+}
+
+/// Changes the directory to what the operand names.
+fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
+    evaluator.tick(2)?;
+    let text = match &field.glob {
+        // One match is where it goes; several are an error.
+        Some(glob) if glob.count == 1 && glob.matches.len() == 1 => Abstract::known(&glob.matches[0]),
+        Some(_) => Abstract::unknown(Cause::NotModelled(field.source.clone())),
+        None => field.text.clone(),
+    };
+    let Some(known) = text.as_known() else {
+        let why = describe(&text, &field.source);
+        return Ok(go(evaluator, Base::Unknown(why), false));
+    };
+    if known.is_empty() {
+        // `cd ""` goes nowhere, and succeeds.
+        return Ok(Outcome::ok());
+    }
+    let from: Vec<Rc<PathBuf>> = match &evaluator.state.cwd {
+        Base::Known(path) => vec![path.clone()],
+        Base::OneOf(paths) => paths.clone(),
+        Base::Unknown(_) if known.starts_with('/') => vec![Rc::new(PathBuf::from("/"))],
+        Base::Unknown(why) => {
+            let base = Base::Unknown(why.clone());
+            return Ok(go(evaluator, base, false));
+        }
+    };
+    let mut targets: Vec<Rc<PathBuf>> = Vec::new();
+    let mut sure = true;
+    for base in from {
+        let path = normal_join(&base, &known);
+        let made = evaluator.state.files.is_born(&path);
+        sure &= made || {
+            let (_, look) = look_through(&evaluator.world, &path);
+            matches!(look, Look::Found(meta) if meta.kind == Kind::Directory)
+        };
+        let path = Rc::new(path);
+        if !targets.contains(&path) {
+            targets.push(path);
+        }
+    }
+    let base = if targets.len() == 1 { Base::Known(targets.remove(0)) } else { Base::OneOf(targets) };
+    Ok(go(evaluator, base, sure))
+}
+
+fn describe(text: &Abstract, source: &str) -> Rc<str> {
+    let cause = text.causes().next();
+    match cause.and_then(Cause::variable) {
+        Some(name) => format!("cd {source}: {name} is known only at run time").into(),
+        None => format!("cd {source}").into(),
+    }
+}
+
+/// Goes there. Unless it is sure that it succeeds, the shell may stay where it is.
+fn go(evaluator: &mut Evaluator<'_>, to: Base, sure: bool) -> Outcome {
+    let from = evaluator.state.cwd.clone();
+    evaluator.state.previous = Some(from.clone());
+    if sure {
+        evaluator.state.cwd = to;
+        return Outcome::ok();
+    }
+    let mut stays = evaluator.state.clone();
+    stays.cwd = from.clone();
+    evaluator.state.cwd = to.clone();
+    let goes = evaluator.state.clone();
+    evaluator.state = evaluator.join_two(goes, stays);
+    Outcome {
+        status: None,
+        if_ok: Facts::from_iter([Fact::Cwd(to)]),
+        if_fail: Facts::from_iter([Fact::Cwd(from)]),
+    }
+}
+
+pub(super) fn pushd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
+    let from = evaluator.state.cwd.clone();
+    let operand = args.iter().find(|field| field.as_known().is_none_or(|text| !text.starts_with(['-', '+'])));
+    match operand {
+        Some(field) => {
+            let outcome = change(evaluator, field)?;
+            Rc::make_mut(&mut evaluator.state.stack).push(from);
+            evaluator.print_unknown()?;
+            Ok(outcome)
+        }
+        None => {
+            let Some(top) = Rc::make_mut(&mut evaluator.state.stack).pop() else {
+                return Ok(Outcome::unknown());
+            };
+            Rc::make_mut(&mut evaluator.state.stack).push(from);
+            evaluator.print_unknown()?;
+            Ok(go(evaluator, top, true))
+        }
+    }
+}
+
+pub(super) fn popd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
+    evaluator.print_unknown()?;
+    if !args.is_empty() {
+        let why = "popd to another place of the stack".into();
+        return Ok(go(evaluator, Base::Unknown(why), false));
+    }
+    match Rc::make_mut(&mut evaluator.state.stack).pop() {
+        Some(base) => Ok(go(evaluator, base, true)),
+        None => Ok(Outcome::status(1)),
+    }
+}
+
+pub(super) fn pwd(evaluator: &mut Evaluator<'_>, _: &str, _: &[Field]) -> Eval<Outcome> {
+    if evaluator.is_captured() {
+        let mut text = base_text(&evaluator.state.cwd);
+        text.push_text("\n");
+        evaluator.print(Input::Text(text))?;
+    }
+    Ok(Outcome::ok())
+}

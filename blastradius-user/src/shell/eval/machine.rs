@@ -1,0 +1,271 @@
+//! The evaluation as programs see it.
+
+use std::rc::Rc;
+
+use super::redirect::is_below_born_hole;
+use super::variables::{describe_text, text_length};
+use super::{Evaluator, Read};
+use crate::policy::effect::{Act, Base, Effect};
+use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings};
+use crate::shell::limits::{Eval, Stop};
+use crate::shell::state::{Outcome, Val};
+use crate::shell::trace::What;
+use crate::shell::value::{Abstract, Field};
+use crate::shell::world::{Look, World};
+
+/// What an abstract text looks like, for steps and for counting.
+pub(crate) struct Said;
+
+impl Said {
+    /// For people.
+    pub(crate) fn text(text: &Abstract) -> String {
+        describe_text(text)
+    }
+
+    /// The bytes that are known of it.
+    pub(crate) fn length(text: &Abstract) -> usize {
+        text_length(text)
+    }
+}
+
+/// One call of a program.
+struct Caller<'e, 'w> {
+    evaluator: &'e mut Evaluator<'w>,
+    program: &'e str,
+    /// A bound was reached while the program spoke: the trait has no way to say so at once.
+    stopped: Option<Stop>,
+    status: Option<u8>,
+    printed: bool,
+}
+
+impl<'w> Evaluator<'w> {
+    /// Asks a program what a call of it does. Gives its outcome, and whether it said what it prints.
+    pub(super) fn ask(&mut self, program: Program, name: &str, args: &[Field]) -> Eval<(Outcome, bool)> {
+        self.tick(2)?;
+        let mut caller =
+            Caller { evaluator: self, program: name, stopped: None, status: None, printed: false };
+        program(&Call { name, args }, &mut caller);
+        let Caller { stopped, status, printed, .. } = caller;
+        match stopped {
+            Some(stop) => Err(stop),
+            None => Ok((Outcome { status, ..Outcome::default() }, printed)),
+        }
+    }
+
+    /// An effect, unless it falls on what the same text has made, or on what a command's place throws away.
+    pub(crate) fn report(&mut self, effect: Effect, program: &str) {
+        let effect = match effect {
+            Effect::Path { act, target } => {
+                let mut target = target;
+                let mut act = act;
+                if let Some((_, selection)) = self.selected.iter().find(|(field, _)| *field == target.operand)
+                {
+                    target.selection = selection.clone();
+                    if let Act::Remove { recursive } = &mut act {
+                        // The listing does the walking.
+                        *recursive = true;
+                    }
+                }
+                if self.is_born(&target.operand, &target.base) {
+                    if self.traces() {
+                        let what = format!("{} was made by this text", describe_text(&target.operand.text));
+                        self.step(What::LeftOut(what));
+                    }
+                    return;
+                }
+                Effect::Path { act, target }
+            }
+            other => other,
+        };
+        if self.in_throwaway(&effect) {
+            return;
+        }
+        self.add_effect(effect, program);
+    }
+
+    /// Whether the operand names something that the text has made.
+    pub(crate) fn is_born(&mut self, operand: &Field, base: &Base) -> bool {
+        if is_below_born_hole(&operand.text) {
+            return true;
+        }
+        if self.state.files.born.is_empty() {
+            return false;
+        }
+        if let Some(glob) = &operand.glob {
+            return self.state.files.is_born(&glob.base) && !glob.pattern.contains("..");
+        }
+        // A trailing slash on a link means another place; `..` does too.
+        let dotted = operand.text.known_prefix().split('/').any(|part| part == "..");
+        if dotted {
+            return false;
+        }
+        match self.path_of(operand, base) {
+            Some(path) => self.state.files.is_born(&path),
+            None => false,
+        }
+    }
+}
+
+impl Caller<'_, '_> {
+    fn note(&mut self, done: Eval<()>) {
+        if let Err(stop) = done {
+            self.stopped.get_or_insert(stop);
+        }
+    }
+}
+
+impl Machine for Caller<'_, '_> {
+    fn world(&self) -> &dyn World {
+        &self.evaluator.world
+    }
+
+    fn cwd(&self) -> Base {
+        self.evaluator.state.cwd.clone()
+    }
+
+    fn variable(&self, name: &str) -> Option<Abstract> {
+        use crate::shell::state::Shape;
+        let var = self.evaluator.binding(name)?;
+        match var.shape {
+            Shape::Unset => None,
+            Shape::Scalar(value) => Some(value.text),
+            Shape::Alternatives(values) => Some(crate::shell::join::many_values(&name.into(), &values)),
+            Shape::Indexed(items) => items.get(&0).map(|value| value.text.clone()),
+            _ => Some(Abstract::unknown(crate::shell::value::Cause::ManyValues(name.into()))),
+        }
+    }
+
+    fn stdin(&self) -> Input {
+        match &self.evaluator.stdin {
+            super::Stdin::Input(input) => input.clone(),
+            super::Stdin::File(field, base) => self.evaluator.peek_file(field, base),
+        }
+    }
+
+    fn read_file(&mut self, operand: &Field) -> Option<Abstract> {
+        let base = self.evaluator.state.cwd.clone();
+        match self.evaluator.file_input(operand, &base) {
+            Input::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn effect(&mut self, effect: Effect) {
+        let done = self.evaluator.tick(2);
+        self.note(done);
+        self.evaluator.report(effect, self.program);
+    }
+
+    fn print(&mut self, output: Input) {
+        self.printed = true;
+        let done = self.evaluator.print(output);
+        self.note(done);
+    }
+
+    fn creates(&mut self, operand: &Field, base: Base) {
+        let done = self.evaluator.tick(2);
+        self.note(done);
+        if let Some(path) = self.evaluator.path_of(operand, &base)
+            && matches!(self.evaluator.world.look(&path), Look::Absent)
+        {
+            self.evaluator.born(path);
+        }
+    }
+
+    fn run_argv(&mut self, argv: Vec<Field>, surroundings: Surroundings) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let done = self.evaluator.run_argv(argv, surroundings);
+        match done {
+            Ok(outcome) => {
+                self.status = outcome.status;
+                self.printed = true;
+            }
+            Err(stop) => self.stopped = Some(stop),
+        }
+    }
+
+    fn run_text(
+        &mut self,
+        text: &Abstract,
+        dialect: Dialect,
+        positional: Vec<Field>,
+        surroundings: Surroundings,
+    ) {
+        if self.stopped.is_some() {
+            return;
+        }
+        let positional = positional.into_iter().map(field_value).collect();
+        let done = self.evaluator.run_shell(text, dialect, positional, surroundings);
+        match done {
+            Ok(outcome) => {
+                self.status = outcome.status;
+                self.printed = true;
+            }
+            Err(stop) => self.stopped = Some(stop),
+        }
+    }
+
+    fn exit_status(&mut self, status: Option<u8>) {
+        self.status = status;
+    }
+}
+
+/// An argument as the value of a parameter.
+pub(crate) fn field_value(field: Field) -> Val {
+    let kind = if field.glob.is_some() {
+        crate::shell::state::Kind::Active
+    } else {
+        crate::shell::state::Kind::Plain
+    };
+    Val { text: field.text, kind }
+}
+
+impl Evaluator<'_> {
+    /// The content of a file as input, for those who may not change anything.
+    fn peek_file(&self, field: &Field, base: &Base) -> Input {
+        let unknown = Input::Unknown { from: field.source.clone(), network: false, decoded: false };
+        if let Some(text) = field.as_known() {
+            if let Some((_, input)) = self.processes.iter().rev().find(|(path, _)| **path == *text) {
+                return input.clone();
+            }
+            if text == "/dev/null" {
+                return Input::Text(Abstract::default());
+            }
+        }
+        let Some(path) = self.path_of(field, base) else { return unknown };
+        if let Some(content) = self.state.files.contents.get(&path) {
+            return content.clone().map_or(unknown, Input::Text);
+        }
+        let bytes = self.world.read_file(&path, crate::shell::limits::FILE_BYTES);
+        match bytes.and_then(|bytes| String::from_utf8(bytes).ok()) {
+            Some(text) => Input::Text(Abstract::known(&text)),
+            None => unknown,
+        }
+    }
+
+    /// The variable's value as text; for builtins that read one by name.
+    pub(crate) fn text_of(&mut self, name: &str) -> Eval<Abstract> {
+        let read: Read = self.read(name)?;
+        Ok(read.value(name).text)
+    }
+
+    /// Marks the present command as one that never runs with the values that it has here.
+    pub(crate) fn vacuous_read(&mut self) {
+        self.vacuous = true;
+    }
+
+    /// Names the variable that ends the shell.
+    pub(crate) fn set_aborted(&mut self, name: Rc<str>) {
+        self.aborted_by = Some(name);
+    }
+
+    pub(crate) fn glob_spent(&self) -> u64 {
+        self.glob_entries
+    }
+
+    pub(crate) fn set_glob_spent(&mut self, spent: u64) {
+        self.glob_entries = spent;
+    }
+}

@@ -1,0 +1,41 @@
+//! The adapter to the parser: which dialect, and whether the text was understood.
+
+use shuck_parser::ShellDialect;
+use shuck_parser::parser::{ParseStatus, Parser};
+
+use super::lower;
+use super::syntax::Script;
+use crate::programs::Dialect;
+
+/// What the parser made of a text.
+pub(crate) enum Parsed {
+    /// All of it was understood.
+    Clean(Script),
+    /// It is not a text of this dialect, or not one that the parser understands. Holds what it said.
+    Broken(String),
+    /// The parser gave up at one of its own limits: nesting, operator chains, operations.
+    TooMuch,
+}
+
+/// Words of the parser's message where a limit, not the grammar, made it stop.
+const LIMIT_WORDS: &[&str] = &["too deep", "fuel", "budget", "too large", "too long", "too many", "chain"];
+
+/// Parses a text.
+pub(crate) fn parse(text: &str, dialect: Dialect) -> Parsed {
+    let native = match dialect {
+        Dialect::Zsh => ShellDialect::Zsh,
+        // bash reads all that sh reads, and what dash reads differently (`[[`, `((`, arrays) is no error there but a
+        // command that is not found: to see more is the safe side.
+        Dialect::Bash | Dialect::Posix => ShellDialect::Bash,
+    };
+    let result = Parser::with_dialect(text, native).parse();
+    if result.status == ParseStatus::Clean {
+        return Parsed::Clean(lower::script(text, &result.file));
+    }
+    let message = result.strict_error().to_string();
+    if LIMIT_WORDS.iter().any(|word| message.contains(word)) {
+        Parsed::TooMuch
+    } else {
+        Parsed::Broken(message)
+    }
+}

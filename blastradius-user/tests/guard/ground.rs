@@ -1,0 +1,131 @@
+//! A throwaway machine, as far as a directory can be one.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::OnceLock;
+
+/// What every file of a ground holds.
+pub(crate) const CONTENT: &str = "worth keeping\n";
+
+/// A home with photos and settings, a project in it, scratch beside it. Removed when dropped.
+pub(crate) struct Ground {
+    root: tempfile::TempDir,
+}
+
+impl Ground {
+    pub(crate) fn new() -> Self {
+        let root =
+            tempfile::Builder::new().prefix("ground-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let ground = Self { root };
+        for dir in [
+            "home/photos/2019",
+            "home/.ssh",
+            "home/.claude",
+            "home/project/src",
+            "home/project/.git",
+            "tmp",
+            "state",
+        ] {
+            fs::create_dir_all(ground.at(dir)).unwrap();
+        }
+        for file in [
+            "home/photos/a.jpg",
+            "home/photos/2019/b.jpg",
+            "home/.ssh/id",
+            "home/.bashrc",
+            "home/.claude/settings",
+        ] {
+            ground.write(file);
+        }
+        for file in ["home/project/README", "home/project/src/main", "home/project/.git/HEAD", "tmp/scratch"]
+        {
+            ground.write(file);
+        }
+        ground
+    }
+
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
+        self.root.path().join(path)
+    }
+
+    pub(crate) fn write(&self, path: &str) {
+        fs::write(self.at(path), CONTENT).unwrap();
+    }
+
+    /// Whether the file is there with its content.
+    pub(crate) fn keeps(&self, path: &str) -> bool {
+        fs::read(self.at(path)).is_ok_and(|content| content == CONTENT.as_bytes())
+    }
+
+    /// Nothing outside the project and scratch is lost.
+    pub(crate) fn assert_whole(&self) {
+        for file in ["home/photos/a.jpg", "home/photos/2019/b.jpg", "home/.ssh/id", "home/.bashrc"] {
+            assert!(self.keeps(file), "{file} is lost");
+        }
+    }
+
+    /// `PROGRAM ARGS…` in the project, with this ground's home, scratch and state.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(self.at("home/project"));
+        command
+            .env("HOME", self.at("home"))
+            .env("TMPDIR", self.at("tmp"))
+            .env("XDG_STATE_HOME", self.at("state"));
+        command.stdin(Stdio::null());
+        command
+    }
+
+    /// `blastradius run FLAGS… -- ARGV…`.
+    pub(crate) fn run(&self, flags: &[&str], argv: &[&str]) -> Command {
+        let mut command = self.command(env!("CARGO_BIN_EXE_blastradius"));
+        command.arg("run").args(flags).arg("--").args(argv);
+        command
+    }
+
+    /// Runs shell text under guard.
+    pub(crate) fn shell(&self, text: &str) -> Output {
+        self.run(&[], &["bash", "-c", text]).output().unwrap()
+    }
+
+    /// The records of the only session's log.
+    pub(crate) fn log(&self) -> Vec<serde_json::Value> {
+        let files: Vec<_> =
+            fs::read_dir(self.at("state/blastradius")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+        fs::read_to_string(&files[0])
+            .unwrap()
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+}
+
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// The compiled `roads.c`.
+pub(crate) fn roads() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/guard/roads.c");
+        let binary = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("roads-{}", std::process::id()));
+        let status = Command::new("cc")
+            .arg("-O1")
+            .arg("-pthread")
+            .arg("-o")
+            .arg(&binary)
+            .arg(source)
+            .status()
+            .unwrap();
+        assert!(status.success(), "cc: {status}");
+        binary
+    })
+}

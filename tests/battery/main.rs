@@ -1,0 +1,105 @@
+//! Real incidents, bypasses and false positives, run for real in throwaway roots: what survives, what still works.
+//!
+//! `BLASTRADIUS_BIN` names the binary; without it, the one beside this test is taken. `BLASTRADIUS_CASE` runs one case
+//! and shows its output.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use blastradius_tests::incidents::{self, Incident, Kind, Outcome};
+
+/// How the guarded run is started: unattended, both layers, on the best rung that the machine proves.
+const GUARD: &[&str] = &["/usr/local/bin/blastradius", "run", "--"];
+
+fn tests() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn binary() -> PathBuf {
+    blastradius_tests::binary()
+}
+
+fn cases() -> Vec<Incident> {
+    let only = std::env::var("BLASTRADIUS_CASE").ok();
+    let all = incidents::read(&tests().join("incidents/incidents.jsonl"));
+    all.into_iter().filter(|case| only.as_ref().is_none_or(|only| *only == case.id)).collect()
+}
+
+/// `deny` and `confirm` both stop an agent that nobody watches.
+fn stops(verdict: &str) -> bool {
+    matches!(verdict, "deny" | "confirm")
+}
+
+#[derive(Default)]
+struct Column {
+    run: usize,
+    good: usize,
+    bad: Vec<String>,
+}
+
+impl Column {
+    fn add(&mut self, case: &Incident, outcome: &Outcome) {
+        self.run += 1;
+        if outcome.lost.is_empty() && outcome.missing.is_empty() {
+            self.good += 1;
+        } else {
+            self.bad.push(format!(
+                "{}: lost {:?}, did not happen {:?} ({})",
+                case.id, outcome.lost, outcome.missing, case.why
+            ));
+        }
+    }
+}
+
+#[test]
+fn the_battery_survives_both_layers_and_false_positives_still_work() {
+    if !nix::unistd::geteuid().is_root() {
+        println!("not run here: needs root for private root directories");
+        return;
+    }
+    let binary = binary();
+    let mut columns: BTreeMap<Kind, Column> = BTreeMap::new();
+    let mut wrong_text = Vec::new();
+    let cases = cases();
+    for case in &cases {
+        let outcome = case.run(tests(), &binary, GUARD);
+        let text = outcome
+            .text
+            .as_deref()
+            .unwrap_or_else(|error| panic!("{}: check gave no verdict: {error}", case.id));
+        if stops(text) != stops(&case.text_expect) {
+            wrong_text.push(format!("{}: wants {}, got {text} ({})", case.id, case.text_expect, case.why));
+        }
+        if std::env::var_os("BLASTRADIUS_CASE").is_some() {
+            println!("{}\n{outcome:#?}\n{}", case.command_or_script, outcome.output);
+        }
+        let judged = case.verified && !case.needs_human;
+        if judged {
+            columns.entry(case.kind).or_default().add(case, &outcome);
+        }
+    }
+    println!("text: {} of {} verdicts as expected", cases.len() - wrong_text.len(), cases.len());
+    for line in &wrong_text {
+        println!("  {line}");
+    }
+    for (kind, column) in &columns {
+        println!("{kind:?}: {} of {}", column.good, column.run);
+        for line in &column.bad {
+            println!("  {line}");
+        }
+    }
+    assert!(
+        wrong_text.len() * 100 <= cases.len() * 3,
+        "fewer than 97 % of the text verdicts: {wrong_text:#?}"
+    );
+    for (kind, column) in &columns {
+        let share = if *kind == Kind::FalsePositive { 100 } else { 95 };
+        assert!(
+            column.good * 100 >= column.run * share,
+            "{kind:?}: {} of {}: {:#?}",
+            column.good,
+            column.run,
+            column.bad
+        );
+    }
+}

@@ -1,0 +1,192 @@
+//! How each kind of step is done.
+
+use std::{
+    os::unix::process::{CommandExt as _, ExitStatusExt as _},
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use nix::{
+    sys::signal::{Signal, killpg},
+    unistd::Pid,
+};
+
+use super::{
+    Outcome,
+    steps::{Action, KERNEL_TESTS, KernelRun, WHOLE_TESTS},
+};
+use crate::{
+    cargo::{self, cargo},
+    house, proc, setup,
+    vm::{
+        self, fetch,
+        table::{Need, Table},
+    },
+};
+
+/// Does it.
+pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
+    match *action {
+        Action::Cargo { arguments, env } => {
+            let mut command = cargo(arguments);
+            command.envs(env.iter().copied());
+            watch(&mut command, limit)
+        }
+        Action::Outside { manifest, arguments } => {
+            if !house::root().join(manifest).is_file() {
+                return Ok(Outcome::Skipped(format!("this clone has no {manifest}")));
+            }
+            let [verb, rest @ ..] = arguments else { return Ok(Outcome::Passed) };
+            watch(cargo(&[verb, "--manifest-path", manifest]).args(rest), limit)
+        }
+        Action::Tests => all_of([tests(), documentation_tests()], limit),
+        Action::Whole { target } => {
+            if !cargo::has(WHOLE_TESTS, Some(target))? {
+                return Ok(Outcome::Skipped(format!("this clone has no test {target}")));
+            }
+            let arguments = ["test", "--locked", "--package", WHOLE_TESTS, "--test", target];
+            watch(&mut cargo(&arguments), limit)
+        }
+        Action::MacOs => match macos() {
+            Some(mut command) => watch(&mut command, limit),
+            None => Ok(Outcome::Failed("no compiler with the sources of its standard library".into())),
+        },
+        Action::Kernel(run) => kernel(&run, limit),
+    }
+}
+
+fn all_of(commands: impl IntoIterator<Item = Command>, limit: Duration) -> Result<Outcome> {
+    for mut command in commands {
+        let outcome = watch(&mut command, limit)?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+/// The tests that have no step of their own. The kernel tests are a program for a guest.
+fn tests() -> Command {
+    let runner: &[&str] = if proc::which("cargo-nextest").is_some() {
+        &["nextest", "run", "--no-fail-fast"]
+    } else {
+        &["test", "--no-fail-fast", "--lib", "--bins", "--tests", "--examples"]
+    };
+    let mut command = cargo(runner);
+    command.args(["--locked", "--workspace", "--exclude", WHOLE_TESTS, "--exclude", KERNEL_TESTS]);
+    command
+}
+
+/// nextest does not know these.
+fn documentation_tests() -> Command {
+    cargo(&["test", "--doc", "--quiet", "--locked", "--workspace"])
+}
+
+/// Checks the text layer for a system that no toolchain here has a standard library for: it is checked too, from its sources.
+fn macos() -> Option<Command> {
+    let debian = Path::new("/usr/bin/rustc");
+    let sources = Path::new("/usr/lib/rustlib/src/rust/library/std");
+    let arguments = [
+        "check",
+        "--locked",
+        "-Zbuild-std",
+        "--target=aarch64-apple-darwin",
+        "--package=blastradius-user",
+        "--package=blastradius-common",
+    ];
+    let mut command = cargo(&arguments);
+    command.arg("--target-dir").arg(house::target().join("macos"));
+    command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
+    if debian.is_file() && sources.is_dir() {
+        command.env("RUSTC", debian).env("RUSTC_BOOTSTRAP", "1");
+        return Some(command);
+    }
+    if setup::machine::nightly_with_sources() {
+        command.env("RUSTUP_TOOLCHAIN", "nightly").env("RUSTC_BOOTSTRAP", "1");
+        return Some(command);
+    }
+    None
+}
+
+fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
+    let KernelRun { series, fs, append, arguments } = run;
+    if !cargo::has(KERNEL_TESTS, None)? {
+        return Ok(Outcome::Skipped(format!("this clone has no package {KERNEL_TESTS}")));
+    }
+    let table = Table::read()?;
+    let kernel = table.kernel(series)?;
+    if let Err(error) = fetch::ensure(&table, kernel, false) {
+        return Ok(match kernel.need {
+            Need::Optional => Outcome::Skipped(format!("{error:#}")),
+            Need::Required => Outcome::Failed(format!("{error:#}")),
+        });
+    }
+    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let mut command = vec![program.into_os_string()];
+    command.extend(arguments.iter().map(Into::into));
+    let request = vm::Request {
+        fs: *fs,
+        append: (*append).to_owned(),
+        timeout: limit.as_secs(),
+        ..vm::Request::new(series, command)
+    };
+    Ok(match vm::run(&request)? {
+        0 => Outcome::Passed,
+        code => Outcome::Failed(format!("exit {code}")),
+    })
+}
+
+/// Runs a command with our output, and ends it, with all that it started, when its time is up.
+fn watch(command: &mut Command, limit: Duration) -> Result<Outcome> {
+    println!("$ {}", proc::shown(command));
+    let mut child = command
+        .stdin(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("cannot start `{}`", proc::shown(command)))?;
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(match (status.code(), status.signal()) {
+                (Some(0), _) => Outcome::Passed,
+                (Some(code), _) => Outcome::Failed(format!("exit {code}")),
+                (None, signal) => Outcome::Failed(format!("ended by signal {}", signal.unwrap_or_default())),
+            });
+        }
+        if started.elapsed() > limit {
+            end(&mut child);
+            return Ok(Outcome::Failed(format!("still running after {} minutes", limit.as_secs() / 60)));
+        }
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+fn end(child: &mut Child) {
+    // The group's number is the child's, and stays taken until we have waited for it.
+    if let Ok(group) = i32::try_from(child.id()) {
+        let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
+    }
+    let _ = child.wait();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str, limit: Duration) -> Outcome {
+        watch(Command::new("sh").args(["-c", script]), limit).unwrap()
+    }
+
+    #[test]
+    fn commands_pass_fail_and_hang() {
+        let long = Duration::from_secs(30);
+        assert_eq!(shell("exit 0", long), Outcome::Passed);
+        assert_eq!(shell("exit 3", long), Outcome::Failed("exit 3".into()));
+        assert_eq!(shell("kill -9 $$", long), Outcome::Failed("ended by signal 9".into()));
+        let hung = shell("sleep 60 & wait", Duration::from_millis(100));
+        assert!(matches!(hung, Outcome::Failed(why) if why.contains("still running")));
+    }
+}
