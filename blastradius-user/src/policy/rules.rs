@@ -231,7 +231,7 @@ pub const RULES: &[Rule] = &[
         Text,
         Deny,
         "File systems, volumes or encryption headers are made or destroyed.",
-        "mkfs.ext4 /dev/sda1",
+        "lvremove -f vg0/home",
         "lsblk",
     ),
     open(

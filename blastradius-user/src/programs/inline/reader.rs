@@ -1523,6 +1523,10 @@ fn receiver_elements(callee: &Value) -> Values {
     match callee {
         Value::Method(receiver, _) => receiver.elements(),
         Value::Below(_) => callee.elements(),
+        // `import("fs").then(fs => …)`
+        Value::Object(path) if path.ends_with(".then") => {
+            vec![Value::Object(path.trim_end_matches(".then").into())]
+        }
         _ => vec![Value::Unknown("what a callback is handed".into())],
     }
 }
