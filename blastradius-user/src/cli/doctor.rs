@@ -51,7 +51,7 @@ fn examine(args: &Args) -> Result<bool> {
     let system = System::current().context("the working directory cannot be read")?;
     let state = log::directory()?;
     let place = check_log(&state);
-    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
+    let policy = Policy::load(&system, Start { session: true, own: std::slice::from_ref(&state), trust: None });
     let kernel = ladder::try_kernel();
     let landlock =
         ladder::stand_on_landlock(&policy.plan(&system), &system, &state).map_err(|error| error.to_string());

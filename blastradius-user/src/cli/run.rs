@@ -86,7 +86,7 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
+    let policy = Policy::load(&system, Start { session: true, own: std::slice::from_ref(&state), trust: None });
     mended(&policy)?;
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });

@@ -125,15 +125,22 @@ impl Shared {
                 Some(errno) => self.listener.fail(trapped, errno),
                 None => self.refuse(trapped, None, judge::unreadable(error)),
             },
-            Ok(request) => match self.ask(&request, judge) {
-                Answer::Allow(None) => self.listener.allow(trapped),
-                Answer::Allow(Some(report)) => {
-                    let refusal = self.refusal(trapped, Some(&request), report, Outcome::Warned);
-                    self.listener.allow(trapped);
-                    self.tell_guard(refusal);
-                }
-                Answer::Refuse(report) => self.refuse(trapped, Some(&request), report),
+            Ok(request) => match request.is_missing() {
+                Some(errno) => self.listener.fail(trapped, errno),
+                None => self.decide(trapped, &request, judge),
             },
+        }
+    }
+
+    fn decide(&self, trapped: &Trapped, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) {
+        match self.ask(request, judge) {
+            Answer::Allow(None) => self.listener.allow(trapped),
+            Answer::Allow(Some(report)) => {
+                let refusal = self.refusal(trapped, Some(request), report, Outcome::Warned);
+                self.listener.allow(trapped);
+                self.tell_guard(refusal);
+            }
+            Answer::Refuse(report) => self.refuse(trapped, Some(request), report),
         }
     }
 

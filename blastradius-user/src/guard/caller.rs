@@ -104,6 +104,23 @@ impl ExecRequest {
     }
 }
 
+impl ExecRequest {
+    /// The errno of an exec whose file is not there: a search along PATH asks for many. `None`: it may be there.
+    pub fn is_missing(&self) -> Option<Errno> {
+        // Through another root an absolute link would lead into ours, so there the kernel finds out by itself.
+        if self.root.is_some() {
+            return None;
+        }
+        match std::fs::metadata(self.cwd.join(&self.path)) {
+            Err(error) => match error.raw_os_error().map(Errno::from_raw) {
+                Some(errno @ (Errno::ENOENT | Errno::ENOTDIR)) => Some(errno),
+                _ => None,
+            },
+            Ok(_) => None,
+        }
+    }
+}
+
 /// `NAME=VALUE`; what has no `=` is no variable. A leading `=` belongs to the name, as in the C library.
 fn variable(entry: Vec<u8>) -> Option<(OsString, OsString)> {
     let equals = entry.iter().skip(1).position(|&byte| byte == b'=')? + 1;
