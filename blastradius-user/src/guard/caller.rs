@@ -324,7 +324,7 @@ pub fn chain(tid: libc::pid_t, stop: libc::pid_t) -> Vec<Ancestor> {
             exe: std::fs::read_link(format!("/proc/{pid}/exe")).ok(),
             argv: command_line(pid),
         });
-        next = status_field(pid, "PPid:");
+        next = parent_of(pid);
     }
     chain
 }
@@ -332,6 +332,11 @@ pub fn chain(tid: libc::pid_t, stop: libc::pid_t) -> Vec<Ancestor> {
 /// The process that a thread belongs to.
 pub fn process_of(tid: libc::pid_t) -> Option<libc::pid_t> {
     status_field(tid, "Tgid:")
+}
+
+/// Its parent.
+pub fn parent_of(pid: libc::pid_t) -> Option<libc::pid_t> {
+    status_field(pid, "PPid:")
 }
 
 fn status_field(pid: libc::pid_t, name: &str) -> Option<libc::pid_t> {

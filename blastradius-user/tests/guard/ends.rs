@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::ground::{Ground, stderr, stdout};
+use crate::refusals::feed;
 
 #[test]
 fn exit_statuses_pass_through() {

@@ -139,9 +139,8 @@ fn a_session_in_the_background_reads_the_terminal_only_in_the_foreground() {
     let mut terminal = Terminal::open(&ground);
     terminal.send("$GUARDED sh -c 'read x; echo got=$x' &\n");
     terminal.expect("READY> ");
-    std::thread::sleep(Duration::from_millis(300));
-    terminal.send("jobs\n");
-    terminal.expect("Stopped");
+    terminal.send("until jobs | grep Stopped; do sleep 0.1; done\n");
+    terminal.expect("Stopped  ");
     terminal.send("fg\n");
     terminal.expect("GUARDED");
     terminal.send("late\n");

@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 
-use crate::ground::{Ground, roads};
+use crate::ground::{Ground, roads, stderr};
 
 /// Road, and whether its target is a directory.
 const ROADS: &[(&str, bool)] = &[
@@ -38,7 +38,10 @@ fn take(ground: &Ground, road: &str, is_dir: bool, dir: &str) -> i32 {
     }
     let [roads, target, other] = [roads().to_path_buf(), ground.at(&target), ground.at(&other)];
     let argv = [roads.to_str().unwrap(), road, target.to_str().unwrap(), other.to_str().unwrap()];
-    ground.run(&[], &argv).output().unwrap().status.code().unwrap()
+    let output = ground.run(&[], &argv).output().unwrap();
+    let code = output.status.code().unwrap();
+    assert!(code < 125 || code == NO_RING, "{road}: {}", stderr(&output));
+    code
 }
 
 #[test]
