@@ -7,13 +7,17 @@ mod completions;
 mod doctor;
 mod exit;
 mod explain;
+mod hook;
+mod install;
 #[cfg(target_os = "linux")]
 mod log;
 mod man;
+mod mcp;
 #[cfg(target_os = "linux")]
 mod record;
 #[cfg(target_os = "linux")]
 mod run;
+mod shell;
 #[cfg(target_os = "linux")]
 mod why;
 mod wrapper;
@@ -56,6 +60,16 @@ enum Command {
     /// Explain the last refusal
     #[cfg(target_os = "linux")]
     Why(why::Args),
+    /// Judge what an agent's hook hands over: one JSON document in, one out
+    Hook(hook::Args),
+    /// Put the hook into an agent's settings
+    Install(install::Args),
+    /// Take the hook out of an agent's settings
+    Uninstall(install::Args),
+    /// Be the shell of an agent: judge, then hand over to the real one
+    Shell(shell::Args),
+    /// Answer questions of an agent over MCP, on stdin and stdout
+    Mcp(mcp::Args),
     /// Print a completion script
     Completions(completions::Args),
     /// Print the manual page
@@ -64,7 +78,12 @@ enum Command {
 
 /// Reads the arguments of this process and does what they say.
 pub fn main() -> ExitCode {
-    run(std::env::args_os())
+    let mut args = std::env::args_os();
+    let name = args.next().unwrap_or_default();
+    match std::path::Path::new(&name).file_name() {
+        Some(shell) if shell::is_called(shell) => shell::stand_in(shell, args.collect()),
+        _ => run(std::iter::once(name).chain(args)),
+    }
 }
 
 fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -83,6 +102,11 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Log(args)) => log::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Why(args)) => why::main(args),
+        Some(Command::Hook(args)) => hook::main(args),
+        Some(Command::Install(args)) => install::main(args, install::Direction::In),
+        Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),
+        Some(Command::Shell(args)) => shell::main(args),
+        Some(Command::Mcp(args)) => mcp::main(args),
         Some(Command::Completions(args)) => completions::main(args),
         Some(Command::Man(args)) => man::main(args),
         None => wrapper::main(cli.wrapper),

@@ -29,6 +29,7 @@
 //! | [`bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
 //! | [`analyst`] | what does the text layer say of an exec? |
+//! | `kernel` | what do the eBPF programs enforce, and do they? |
 //! | [`refusal`] | how does the offender hear of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |

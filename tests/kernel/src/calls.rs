@@ -10,8 +10,6 @@ pub(crate) struct Outcome(i32);
 pub(crate) const DONE: Outcome = Outcome(0);
 /// The guard refused it.
 pub(crate) const REFUSED: Outcome = Outcome(libc::EPERM);
-/// A limit was reached.
-pub(crate) const TRY_AGAIN: Outcome = Outcome(libc::EAGAIN);
 
 impl Outcome {
     /// The outcome with this error number.
@@ -30,6 +28,7 @@ impl fmt::Debug for Outcome {
         match *self {
             DONE => formatter.write_str("done"),
             REFUSED => formatter.write_str("EPERM"),
+            Outcome(ASSERTION_FAILED) => formatter.write_str("an assertion failed in the child"),
             Outcome(errno) => write!(formatter, "{}", io::Error::from_raw_os_error(errno)),
         }
     }
@@ -135,20 +134,26 @@ pub(crate) fn create(path: impl AsRef<Path>) -> Outcome {
     open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)
 }
 
-/// truncate(2)
-pub(crate) fn truncate(path: impl AsRef<Path>, length: i64) -> Outcome {
-    call!(libc::truncate(c(path).as_ptr(), length))
-}
-
 /// Forks, runs `act` in the child and returns what it returned.
 pub(crate) fn in_child(act: impl FnOnce() -> Outcome) -> Outcome {
     // SAFETY: the test program has one thread when it forks.
     match unsafe { libc::fork() } {
         -1 => outcome(-1),
-        0 => exit_with(act()),
+        0 => run_and_exit(act),
         child => wait(child),
     }
 }
+
+/// What a forked child does: a failed assertion must not go on as a second test program.
+pub(crate) fn run_and_exit(act: impl FnOnce() -> Outcome) -> ! {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)) {
+        Ok(outcome) => exit_with(outcome),
+        Err(_) => exit_with(Outcome(ASSERTION_FAILED)),
+    }
+}
+
+/// No error number of the kernel's.
+const ASSERTION_FAILED: i32 = 250;
 
 /// Ends the process with the outcome as its status.
 pub(crate) fn exit_with(outcome: Outcome) -> ! {

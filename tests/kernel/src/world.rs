@@ -12,7 +12,7 @@ use blastradius::{
 };
 use blastradius_common::Zone;
 
-use crate::calls::{Outcome, exit_with, outcome, wait};
+use crate::calls::{Outcome, outcome, run_and_exit, wait};
 
 /// What the tests share: the machine's programs, loaded once.
 pub(crate) struct Machine {
@@ -44,12 +44,12 @@ impl Machine {
     }
 
     /// A world with the default marks.
-    pub(crate) fn world(&self, name: &str) -> World<'_> {
+    pub(crate) fn world(&self, name: &str) -> World {
         self.world_with(name, |_, _| {})
     }
 
     /// A world whose plan `change` completes, after its files were made.
-    pub(crate) fn world_with(&self, name: &str, change: impl FnOnce(&Path, &mut Plan)) -> World<'_> {
+    pub(crate) fn world_with(&self, name: &str, change: impl FnOnce(&Path, &mut Plan)) -> World {
         let root = self.directory(name);
         for directory in ["kept/directory", "scope/directory", "home/.config", "home/docs", "scope/denied"] {
             fs::create_dir_all(root.join(directory)).expect("made");
@@ -76,7 +76,7 @@ impl Machine {
         plan.marks.push(mark(&root.join("scope/denied"), Some(Zone::Denied), Some(Zone::Denied), None));
         change(&root, &mut plan);
         let session = self.kernel.borrow_mut().start_session(&plan).expect("the session starts");
-        World { machine: self, root, session }
+        World { root, session }
     }
 
     /// The refusals that are there.
@@ -97,16 +97,14 @@ pub(crate) fn name_mark(parent: &Path, name: &str, zone: Zone) -> NameMark {
 }
 
 /// Things to protect, a scope, and a session.
-pub(crate) struct World<'a> {
-    /// What all worlds share.
-    pub(crate) machine: &'a Machine,
+pub(crate) struct World {
     /// The directory of this world.
     pub(crate) root: PathBuf,
     /// Its session.
     pub(crate) session: Session,
 }
 
-impl World<'_> {
+impl World {
     /// A path in this world.
     pub(crate) fn path(&self, relative: &str) -> PathBuf {
         self.root.join(relative)
@@ -128,7 +126,7 @@ impl World<'_> {
         // SAFETY: the test program has one thread when it forks.
         match unsafe { libc::fork() } {
             -1 => panic!("fork: {:?}", outcome(-1)),
-            0 => exit_with(act()),
+            0 => run_and_exit(act),
             child => child,
         }
     }

@@ -34,8 +34,14 @@ pub enum CanaryError {
     #[error("the canary {}", Deviations(.0))]
     Deviates(Vec<Deviation>),
     /// The canary could not be set up or did not report.
-    #[error("the canary could not be run: {0}")]
-    Setup(#[from] io::Error),
+    #[error("the canary could not be run: {what}: {error}")]
+    Setup {
+        /// What was tried.
+        what: &'static str,
+        /// What the kernel said.
+        #[source]
+        error: io::Error,
+    },
 }
 
 /// An act that went otherwise than it must.
@@ -248,10 +254,11 @@ impl Drop for TreeMarks<'_> {
 /// # Errors
 /// Names what is not enforced.
 pub fn canary(session: &Session) -> Result<Proof, CanaryError> {
-    let tree = Tree::plant()?;
-    let _marks = TreeMarks::write(session, &tree.root)?;
+    let setup = |what| move |error| CanaryError::Setup { what, error };
+    let tree = Tree::plant().map_err(setup("making its tree"))?;
+    let _marks = TreeMarks::write(session, &tree.root).map_err(setup("marking its tree"))?;
     let steps = tree.steps();
-    let answers = try_in_guarded_child(session, &steps)?;
+    let answers = try_in_guarded_child(session, &steps).map_err(setup("running its child"))?;
     let mut proof = Proof { refused: Vec::new(), passed: Vec::new() };
     let mut deviations = Vec::new();
     for (Step { what, must, .. }, errno) in steps.iter().zip(answers) {

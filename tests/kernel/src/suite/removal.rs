@@ -71,7 +71,7 @@ fn denied_inside_scope_survives(machine: &Machine) {
 }
 
 /// Both outcomes of one way to run something: out of scope refused, in scope done.
-fn both(world: &World<'_>, run: impl Fn(&dyn Fn() -> Outcome) -> Outcome) {
+fn both(world: &World, run: impl Fn(&dyn Fn() -> Outcome) -> Outcome) {
     assert_eq!(world.guarded(|| run(&|| unlink(world.path("kept/file")))), REFUSED);
     assert!(world.has("kept/file"));
     assert_eq!(world.guarded(|| run(&|| unlink(world.path("scope/file")))), DONE);
