@@ -51,8 +51,16 @@ fn examine(args: &Args) -> Result<bool> {
     let system = System::current().context("the working directory cannot be read")?;
     let state = log::directory()?;
     let place = check_log(&state);
-    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
-    let kernel = ladder::try_kernel();
+    let policy =
+        Policy::load(&system, Start { session: true, own: std::slice::from_ref(&state), trust: None });
+    let kernel = ladder::stand_on_kernel(&policy.plan(&system)).map(|foothold| {
+        format!(
+            "{}: {} acts refused: {}",
+            foothold.rung.name(),
+            foothold.proved.len(),
+            foothold.proved.join(", ")
+        )
+    });
     let landlock =
         ladder::stand_on_landlock(&policy.plan(&system), &system, &state).map_err(|error| error.to_string());
     let checks = [
