@@ -1,6 +1,10 @@
 //! The programs of the object: which there are, what each hangs on, and how it is loaded on either rung.
 
-use std::{collections::HashMap, io, os::fd::OwnedFd};
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+};
 
 use aya_obj::Object;
 
@@ -79,6 +83,8 @@ pub(super) struct Programs {
     pub(super) attached: Vec<Loaded>,
     /// [`IDENTIFY`].
     pub(super) identify: OwnedFd,
+    /// Its link, where it cannot be attached again and so must stay.
+    pub(super) identify_link: Option<OwnedFd>,
     /// [`ENROL`].
     pub(super) enrol: OwnedFd,
     /// What is weaker than it should be here, for people: never looser.
@@ -100,8 +106,29 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
         }
     }
     let identify = programs.hook(&judging(IDENTIFY))?;
+    let (identify, identify_link) = match reattaches(identify.as_fd())? {
+        true => (identify, None),
+        false => {
+            let identify = programs.hook(&judging(IDENTIFY))?;
+            let link = sys::attach(identify.as_fd())?;
+            stricter.push(
+                "stat(2) is watched all the time: a program can be attached only once before 5.13".to_owned(),
+            );
+            (identify, Some(link))
+        }
+    };
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
-    Ok(Programs { attached, identify, enrol, stricter })
+    Ok(Programs { attached, identify, identify_link, enrol, stricter })
+}
+
+/// Whether a program can be attached again after its link was closed (since 5.13).
+fn reattaches(program: BorrowedFd<'_>) -> io::Result<bool> {
+    drop(sys::attach(program)?);
+    match sys::attach(program) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 struct Loader<'a> {

@@ -67,6 +67,9 @@ const MAPS: &[&str] = &[
     "RINGS",
 ];
 
+/// The pin of the link that must stay where a program cannot be attached twice.
+const IDENTIFY_LINK: &str = "on_inode_getattr";
+
 /// The name of the set that `object` makes on `rung`.
 pub(super) fn name(object: &[u8], rung: Rung) -> String {
     // FNV-1a: versions are to be told apart, nobody is to be kept out.
@@ -139,6 +142,9 @@ impl Set {
                 .map_err(|error| not_permitted(&format!("attaching {}", loaded.name), error))?;
             pin(link.as_fd(), &format!("on_{}", loaded.name))?;
         }
+        if let Some(link) = &programs.identify_link {
+            pin(link.as_fd(), IDENTIFY_LINK)?;
+        }
         pin(programs.identify.as_fd(), IDENTIFY)?;
         pin(programs.enrol.as_fd(), ENROL)?;
         let notes = Path::new("/run/blastradius").join(format!("{name}.stricter"));
@@ -187,9 +193,12 @@ impl Set {
         }
     }
 
-    /// Lets stat(2) be answered with identities until the returned link is closed. It costs every stat of the machine.
+    /// Lets stat(2) be answered with identities until what is returned is closed. It costs every stat of the machine.
     pub(super) fn attach_identify(&self) -> io::Result<OwnedFd> {
-        sys::attach(self.identify.as_fd())
+        match sys::pinned(&place::pins(&self.name).join(IDENTIFY_LINK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => sys::attach(self.identify.as_fd()),
+            attached => attached,
+        }
     }
 
     /// A new ring buffer, and what makes the kernel side write the refusals of `session` there.
