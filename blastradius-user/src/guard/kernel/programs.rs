@@ -38,14 +38,16 @@ struct Hook {
     name: &'static str,
     /// It returns nothing: on the second rung it can be watched, not modified, and need not be.
     void: bool,
+    /// Kernels without it do what it judges by way of another hook of the table.
+    optional: bool,
 }
 
 const fn judging(name: &'static str) -> Hook {
-    Hook { name, void: false }
+    Hook { name, void: false, optional: false }
 }
 
 const fn watching(name: &'static str) -> Hook {
-    Hook { name, void: true }
+    Hook { name, void: true, optional: false }
 }
 
 /// Hooks without which nothing is enforced, or too much.
@@ -57,10 +59,19 @@ const HOOKS: &[Hook] = &[
     judging("path_mknod"),
     judging("path_symlink"),
     judging("path_link"),
+    judging("path_truncate"),
+    // Before 6.2 path_truncate is asked for open files too.
+    Hook { optional: true, ..judging("file_truncate") },
+    judging("path_chmod"),
+    judging("path_chown"),
     judging("file_open"),
     judging("task_alloc"),
     watching("task_free"),
     watching("bprm_committing_creds"),
+    judging("task_kill"),
+    judging("ptrace_access_check"),
+    judging("bpf_map"),
+    judging("bpf_prog"),
 ];
 
 /// Functions whose success makes something born. Their signatures move, so the object has a program per position.
@@ -96,7 +107,10 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
     let mut programs = Loader { object, btf, rung };
     let mut attached = Vec::new();
     for hook in HOOKS {
-        attached.push(Loaded { name: hook.name, program: programs.hook(hook)? });
+        match programs.hook(hook) {
+            Err(LoadError::HookAbsent { .. }) if hook.optional => {}
+            program => attached.push(Loaded { name: hook.name, program: program? }),
+        }
     }
     let mut stricter = Vec::new();
     for function in CREATIONS {

@@ -8,7 +8,9 @@ use std::{
 };
 
 use aya::{EbpfLoader, Pod, maps::Map};
-use blastradius_common::{Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally};
+use blastradius_common::{
+    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally, member::PROGRAM_NUMBER,
+};
 
 use super::{
     btf::{Btf, BtfError},
@@ -46,6 +48,7 @@ pub(super) struct Set {
     pub(super) born_names: Table<NameKey, Id>,
     pub(super) answers: Table<u64, Id>,
     pub(super) tallies: Table<u32, Tally>,
+    taboo: Table<u64, u32>,
     rings: Table<u32, u32>,
     identify: OwnedFd,
     enrol: OwnedFd,
@@ -64,6 +67,7 @@ const MAPS: &[&str] = &[
     "BORN_NAMES",
     "ANSWERS",
     "TALLIES",
+    "TABOO",
     "RINGS",
 ];
 
@@ -147,9 +151,19 @@ impl Set {
         }
         pin(programs.identify.as_fd(), IDENTIFY)?;
         pin(programs.enrol.as_fd(), ENROL)?;
+        let mut taboo = Vec::new();
+        for map in maps.values() {
+            taboo.push(u64::from(sys::object_id(map.as_fd())?));
+        }
+        let loaded = programs.attached.iter().map(|loaded| &loaded.program);
+        for program in loaded.chain([&programs.identify, &programs.enrol]) {
+            taboo.push(PROGRAM_NUMBER + u64::from(sys::object_id(program.as_fd())?));
+        }
         let notes = Path::new("/run/blastradius").join(format!("{name}.stricter"));
         fs::write(notes, programs.stricter.join("\n"))?;
-        Self::assemble(name, rung, programs.stricter, maps, programs.identify, programs.enrol)
+        let set = Self::assemble(name, rung, programs.stricter, maps, programs.identify, programs.enrol)?;
+        taboo.iter().try_for_each(|number| set.taboo.insert(number, &1))?;
+        Ok(set)
     }
 
     fn assemble(
@@ -178,6 +192,7 @@ impl Set {
             born_names: Table::new(take("BORN_NAMES")?)?,
             answers: Table::new(take("ANSWERS")?)?,
             tallies: Table::new(take("TALLIES")?)?,
+            taboo: Table::new(take("TABOO")?)?,
             rings: Table::new(take("RINGS")?)?,
             identify,
             enrol,
