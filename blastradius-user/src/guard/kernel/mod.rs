@@ -46,7 +46,7 @@ pub use canary::{CanaryError, Proof, canary};
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
 pub use programs::Rung;
-pub use session::{Session, SessionError};
+pub use session::{Role, Session, SessionError};
 
 use self::{place::Lock, set::Set};
 use crate::policy::plan::Plan;

@@ -1,6 +1,10 @@
 //! The programs of the object: which there are, what each hangs on, and how it is loaded on either rung.
 
-use std::{collections::HashMap, io, os::fd::OwnedFd};
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+};
 
 use aya_obj::Object;
 
@@ -34,14 +38,16 @@ struct Hook {
     name: &'static str,
     /// It returns nothing: on the second rung it can be watched, not modified, and need not be.
     void: bool,
+    /// Kernels without it do what it judges by way of another hook of the table.
+    optional: bool,
 }
 
 const fn judging(name: &'static str) -> Hook {
-    Hook { name, void: false }
+    Hook { name, void: false, optional: false }
 }
 
 const fn watching(name: &'static str) -> Hook {
-    Hook { name, void: true }
+    Hook { name, void: true, optional: false }
 }
 
 /// Hooks without which nothing is enforced, or too much.
@@ -53,10 +59,19 @@ const HOOKS: &[Hook] = &[
     judging("path_mknod"),
     judging("path_symlink"),
     judging("path_link"),
+    judging("path_truncate"),
+    // Before 6.2 path_truncate is asked for open files too.
+    Hook { optional: true, ..judging("file_truncate") },
+    judging("path_chmod"),
+    judging("path_chown"),
     judging("file_open"),
     judging("task_alloc"),
     watching("task_free"),
     watching("bprm_committing_creds"),
+    judging("task_kill"),
+    judging("ptrace_access_check"),
+    judging("bpf_map"),
+    judging("bpf_prog"),
 ];
 
 /// Functions whose success makes something born. Their signatures move, so the object has a program per position.
@@ -79,6 +94,8 @@ pub(super) struct Programs {
     pub(super) attached: Vec<Loaded>,
     /// [`IDENTIFY`].
     pub(super) identify: OwnedFd,
+    /// Its link, where it cannot be attached again and so must stay.
+    pub(super) identify_link: Option<OwnedFd>,
     /// [`ENROL`].
     pub(super) enrol: OwnedFd,
     /// What is weaker than it should be here, for people: never looser.
@@ -90,7 +107,10 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
     let mut programs = Loader { object, btf, rung };
     let mut attached = Vec::new();
     for hook in HOOKS {
-        attached.push(Loaded { name: hook.name, program: programs.hook(hook)? });
+        match programs.hook(hook) {
+            Err(LoadError::HookAbsent { .. }) if hook.optional => {}
+            program => attached.push(Loaded { name: hook.name, program: program? }),
+        }
     }
     let mut stricter = Vec::new();
     for function in CREATIONS {
@@ -100,8 +120,29 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
         }
     }
     let identify = programs.hook(&judging(IDENTIFY))?;
+    let (identify, identify_link) = match reattaches(identify.as_fd())? {
+        true => (identify, None),
+        false => {
+            let identify = programs.hook(&judging(IDENTIFY))?;
+            let link = sys::attach(identify.as_fd())?;
+            stricter.push(
+                "stat(2) is watched all the time: a program can be attached only once before 5.13".to_owned(),
+            );
+            (identify, Some(link))
+        }
+    };
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
-    Ok(Programs { attached, identify, enrol, stricter })
+    Ok(Programs { attached, identify, identify_link, enrol, stricter })
+}
+
+/// Whether a program can be attached again after its link was closed (since 5.13).
+fn reattaches(program: BorrowedFd<'_>) -> io::Result<bool> {
+    drop(sys::attach(program)?);
+    match sys::attach(program) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 struct Loader<'a> {

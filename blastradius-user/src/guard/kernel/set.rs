@@ -8,7 +8,9 @@ use std::{
 };
 
 use aya::{EbpfLoader, Pod, maps::Map};
-use blastradius_common::{Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally};
+use blastradius_common::{
+    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally, member::PROGRAM_NUMBER,
+};
 
 use super::{
     btf::{Btf, BtfError},
@@ -46,6 +48,7 @@ pub(super) struct Set {
     pub(super) born_names: Table<NameKey, Id>,
     pub(super) answers: Table<u64, Id>,
     pub(super) tallies: Table<u32, Tally>,
+    taboo: Table<u64, u32>,
     rings: Table<u32, u32>,
     identify: OwnedFd,
     enrol: OwnedFd,
@@ -64,8 +67,12 @@ const MAPS: &[&str] = &[
     "BORN_NAMES",
     "ANSWERS",
     "TALLIES",
+    "TABOO",
     "RINGS",
 ];
+
+/// The pin of the link that must stay where a program cannot be attached twice.
+const IDENTIFY_LINK: &str = "on_inode_getattr";
 
 /// The name of the set that `object` makes on `rung`.
 pub(super) fn name(object: &[u8], rung: Rung) -> String {
@@ -139,11 +146,24 @@ impl Set {
                 .map_err(|error| not_permitted(&format!("attaching {}", loaded.name), error))?;
             pin(link.as_fd(), &format!("on_{}", loaded.name))?;
         }
+        if let Some(link) = &programs.identify_link {
+            pin(link.as_fd(), IDENTIFY_LINK)?;
+        }
         pin(programs.identify.as_fd(), IDENTIFY)?;
         pin(programs.enrol.as_fd(), ENROL)?;
+        let mut taboo = Vec::new();
+        for map in maps.values() {
+            taboo.push(u64::from(sys::object_id(map.as_fd())?));
+        }
+        let loaded = programs.attached.iter().map(|loaded| &loaded.program);
+        for program in loaded.chain([&programs.identify, &programs.enrol]) {
+            taboo.push(PROGRAM_NUMBER + u64::from(sys::object_id(program.as_fd())?));
+        }
         let notes = Path::new("/run/blastradius").join(format!("{name}.stricter"));
         fs::write(notes, programs.stricter.join("\n"))?;
-        Self::assemble(name, rung, programs.stricter, maps, programs.identify, programs.enrol)
+        let set = Self::assemble(name, rung, programs.stricter, maps, programs.identify, programs.enrol)?;
+        taboo.iter().try_for_each(|number| set.taboo.insert(number, &1))?;
+        Ok(set)
     }
 
     fn assemble(
@@ -172,6 +192,7 @@ impl Set {
             born_names: Table::new(take("BORN_NAMES")?)?,
             answers: Table::new(take("ANSWERS")?)?,
             tallies: Table::new(take("TALLIES")?)?,
+            taboo: Table::new(take("TABOO")?)?,
             rings: Table::new(take("RINGS")?)?,
             identify,
             enrol,
@@ -187,9 +208,12 @@ impl Set {
         }
     }
 
-    /// Lets stat(2) be answered with identities until the returned link is closed. It costs every stat of the machine.
+    /// Lets stat(2) be answered with identities until what is returned is closed. It costs every stat of the machine.
     pub(super) fn attach_identify(&self) -> io::Result<OwnedFd> {
-        sys::attach(self.identify.as_fd())
+        match sys::pinned(&place::pins(&self.name).join(IDENTIFY_LINK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => sys::attach(self.identify.as_fd()),
+            attached => attached,
+        }
     }
 
     /// A new ring buffer, and what makes the kernel side write the refusals of `session` there.
