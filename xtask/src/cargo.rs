@@ -4,7 +4,6 @@ use std::{
     env,
     path::PathBuf,
     process::{Command, Stdio},
-    sync::OnceLock,
 };
 
 use anyhow::{Context as _, Result};
@@ -53,53 +52,9 @@ struct Message {
     executable: Option<PathBuf>,
 }
 
-/// Whether the workspace has a package, and in it a test target if one is named.
-pub(crate) fn has(package: &str, test: Option<&str>) -> Result<bool> {
-    has_target(package, test.map(|name| ("test", name)))
-}
-
-/// Whether the workspace has a package, and in it a bench target.
-pub(crate) fn has_bench(package: &str, bench: &str) -> Result<bool> {
-    has_target(package, Some(("bench", bench)))
-}
-
-fn has_target(package: &str, target: Option<(&str, &str)>) -> Result<bool> {
-    let Some(package) = workspace()?.packages.iter().find(|candidate| candidate.name == package) else {
-        return Ok(false);
-    };
-    Ok(target.is_none_or(|(kind, name)| {
-        package
-            .targets
-            .iter()
-            .any(|target| target.name == name && target.kind.iter().any(|found| found == kind))
-    }))
-}
-
-#[derive(Debug, Deserialize)]
-struct Workspace {
-    packages: Vec<Package>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Package {
-    name: String,
-    targets: Vec<Target>,
-}
-
 #[derive(Debug, Deserialize)]
 struct Target {
     name: String,
-    kind: Vec<String>,
-}
-
-fn workspace() -> Result<&'static Workspace> {
-    static WORKSPACE: OnceLock<Workspace> = OnceLock::new();
-    if let Some(known) = WORKSPACE.get() {
-        return Ok(known);
-    }
-    let text = proc::capture(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--locked"]))?;
-    let read = serde_json::from_str(&text).context("cannot read what cargo says of the workspace")?;
-    Ok(WORKSPACE.get_or_init(|| read))
 }
 
 #[cfg(test)]
