@@ -28,8 +28,9 @@ struct Trial {
     question: bool,
 }
 
-/// The destructive command is the same with the hook and without it, so that the trial could fail.
-const DESTRUCTIVE: &str = r#"touch MARKER; rm -rf "$HOME"/*"#;
+/// The same command with the hook and without it, so that the trial can fail. Not rm: Claude Code has a rule of its own
+/// for that.
+const DESTRUCTIVE: &str = r#"touch MARKER; find "$HOME"/* -delete"#;
 
 const TRIALS: &[Trial] = &[
     Trial {

@@ -12,11 +12,15 @@
 //! | [`machine`] | The same, of this machine |
 //! | [`reason`] | How is a refusal put into words? |
 //! | [`answer`] | Which bytes and which status make this host hold? |
+//! | [`examples`] | What does a payload look like? |
+//! | [`canary`] | Does the installed hook fire, and would its refusal be honoured? |
 //! | [`hook`] | All of it, in order |
 //! | [`install`] | Where does a host read its hooks from, and how are they put there and taken away? |
 
 pub mod answer;
+pub mod canary;
 pub mod document;
+pub mod examples;
 pub mod hook;
 pub mod install;
 pub mod judge;
