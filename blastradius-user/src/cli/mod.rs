@@ -3,15 +3,23 @@
 mod batch;
 mod check;
 mod completions;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod exit;
 mod explain;
 mod hook;
 mod install;
+#[cfg(target_os = "linux")]
+mod log;
 mod man;
 mod mcp;
 #[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
 mod run;
 mod shell;
+#[cfg(target_os = "linux")]
+mod why;
 mod wrapper;
 
 use std::ffi::OsString;
@@ -43,6 +51,15 @@ enum Command {
     /// Run an agent and everything that it starts under guard
     #[cfg(target_os = "linux")]
     Run(run::Args),
+    /// Prove what is enforced here, and say what to change to get more
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Args),
+    /// Print the log of a session
+    #[cfg(target_os = "linux")]
+    Log(log::Args),
+    /// Explain the last refusal
+    #[cfg(target_os = "linux")]
+    Why(why::Args),
     /// Judge what an agent's hook hands over: one JSON document in, one out
     Hook(hook::Args),
     /// Put the hook into an agent's settings
@@ -79,6 +96,12 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Explain(args)) => explain::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Run(args)) => run::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Doctor(args)) => doctor::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Log(args)) => log::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Why(args)) => why::main(args),
         Some(Command::Hook(args)) => hook::main(args),
         Some(Command::Install(args)) => install::main(args, install::Direction::In),
         Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),

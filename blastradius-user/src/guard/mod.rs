@@ -22,13 +22,16 @@
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
 //! | [`canary`] | does it really? |
 //! | [`notify`] | which execs are asked about, and how are they answered? |
+//! | [`probe`] | can execs be trapped here? |
 //! | [`caller`] | who asks, and for what? |
 //! | [`bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
+//! | [`analyst`] | what does the text layer say of an exec? |
 //! | [`refusal`] | how does the offender hear of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
 
+pub mod analyst;
 pub mod bench;
 pub mod caller;
 pub mod canary;
@@ -41,6 +44,7 @@ pub mod landlock;
 pub mod link;
 pub mod log;
 pub mod notify;
+pub mod probe;
 pub mod program;
 pub mod refusal;
 pub mod secrets;

@@ -24,7 +24,7 @@ use super::child::{
     self, CStrings, ChildError, ExecTrap, Identity, ListenerNeed, OWN_FAILURE, Recipe, Stage,
 };
 use super::front::{self, Birth};
-use super::judge::{MakeJudge, quote_all};
+use super::judge::MakeJudge;
 use super::ladder::{Foothold, Rung};
 use super::landlock::explain_restrict;
 use super::link::{Heard, Link, Message};
@@ -34,6 +34,7 @@ use super::refusal::{Outcome, Refusal, thousands};
 use super::secrets;
 use super::signals::SignalFd;
 use super::tty;
+use crate::analysis;
 
 /// What is to be run, and how.
 pub struct Session {
@@ -271,6 +272,9 @@ struct Guard {
     failed: bool,
 }
 
+/// Only children of the main thread: the agent, which it forked, and orphans, which the kernel gives to the first thread.
+/// What a judge starts (git, to ask for its state) is waited for by that judge.
+const OF_THIS_THREAD: libc::c_int = libc::__WNOTHREAD;
 /// How long until a lingering guard looks again whether anything is left.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// So many refusals are listed in the end report.
@@ -372,7 +376,7 @@ impl Guard {
     fn reap(&mut self) {
         loop {
             let mut status = 0;
-            let flags = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
+            let flags = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED | OF_THIS_THREAD;
             // SAFETY: `status` is valid for the call.
             let pid = unsafe { libc::waitpid(-1, &raw mut status, flags) };
             match pid {
@@ -525,14 +529,14 @@ impl Guard {
     fn anything_left(&mut self) -> bool {
         self.reap();
         // SAFETY: no status is asked for.
-        let child = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } >= 0;
+        let child = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | OF_THIS_THREAD) } >= 0;
         child || self.bench.as_ref().is_some_and(|bench| !bench.is_over())
     }
 }
 
 fn start_fields(session: &Session, exec_layer: bool) -> Map<String, Value> {
     let unenforced: Vec<_> = session.foothold.unenforced.iter().map(|gap| json!(gap.sentence())).collect();
-    let command = secrets::mask(&quote_all(&session.argv));
+    let command = secrets::mask(&analysis::quote_all(&session.argv));
     let fields = [
         ("rung", json!(session.foothold.rung.name())),
         ("audit", json!(session.audit)),

@@ -743,6 +743,9 @@ mod tests {
         ];
         let valid = "allow ./build\n";
         let probes = ["/", "/home/dev", "/home/dev/Documents", "/etc/passwd", "/srv/x", "/home/dev/proj/src"];
+        let world = world("");
+        let homes = [PathBuf::from("/home/dev")];
+        let tree = super::super::worktree::at(&world, Path::new(PROJ));
         for round in 0..10_000 {
             let mut bytes = valid.as_bytes().to_vec();
             for _ in 0..roll(12) {
@@ -753,9 +756,6 @@ mod tests {
                 }
             }
             let mut config = Config::default();
-            let world = world("");
-            let homes = [PathBuf::from("/home/dev")];
-            let tree = super::super::worktree::at(&world, Path::new(PROJ));
             let sources = Sources {
                 world: &world,
                 homes: &homes,

@@ -54,6 +54,13 @@ pub(crate) fn output(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) 
     Ok(Input::Unknown { from, network, decoded })
 }
 
+/// Whether a command, as written, begins with a program that fetches from another machine.
+pub(crate) fn fetches(source: &str) -> bool {
+    let inner = source.trim_start_matches(['<', '$', '(', '`', '"', ' ']);
+    let first = inner.split(|c: char| c.is_whitespace() || c == ')').next().unwrap_or("");
+    FETCHERS.contains(&super::eval::base_name(first))
+}
+
 /// Whether options make the program a decoder.
 fn decodes(name: &str, args: &[Field]) -> bool {
     let has = |options: &[&str]| {
@@ -79,6 +86,9 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
             }
         }
     }
+    if matches!(name, "curl" | "wget") {
+        fetched(evaluator, name, args);
+    }
     if matches!(name, "mkdir" | "touch") {
         for field in operands(args, "mZ") {
             let base = evaluator.state.cwd.clone();
@@ -90,6 +100,41 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
         }
     }
     Ok(())
+}
+
+/// The files that `curl` and `wget` fill.
+fn fetched(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) {
+    let words: Vec<String> = args
+        .iter()
+        .map(|field| field.as_known().map(std::borrow::Cow::into_owned).unwrap_or_default())
+        .collect();
+    let letter = if name == "curl" { 'o' } else { 'O' };
+    let long = if name == "curl" { "--output" } else { "--output-document" };
+    let mut target = None;
+    let mut by_url = name == "wget";
+    for (index, word) in words.iter().enumerate() {
+        let short = word.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
+        if let Some(rest) = word.strip_prefix(long) {
+            target = rest.strip_prefix('=').map(str::to_owned).or_else(|| words.get(index + 1).cloned());
+        } else if let Some(at) = short.and_then(|rest| rest.find(letter)) {
+            let attached = short.map_or("", |rest| &rest[at + 1..]);
+            target =
+                if attached.is_empty() { words.get(index + 1).cloned() } else { Some(attached.to_owned()) };
+        }
+        by_url |= name == "curl" && (short.is_some_and(|rest| rest.contains('O')) || word == "--remote-name");
+    }
+    if target.is_none() && by_url {
+        let url = words.iter().find(|word| word.contains("://"));
+        target = url
+            .and_then(|url| url.rsplit('/').next())
+            .map(|name| name.split('?').next().unwrap_or("").to_owned());
+    }
+    let Some(target) = target.filter(|target| !target.is_empty() && target != "-") else { return };
+    let base = evaluator.state.cwd.clone();
+    if let Some(path) = evaluator.path_of(&Field::literal(&target), &base) {
+        let from = evaluator.segment_text();
+        evaluator.write_file(path, false, Input::Unknown { from, network: true, decoded: false });
+    }
 }
 
 fn folded(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -> Eval<Option<Input>> {
@@ -118,6 +163,8 @@ fn folded(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -> Eval<Opt
             Some(line(component(evaluator)))
         }
         "ls" => list(evaluator, args),
+        "rg" | "ag" | "ack" | "grep" | "egrep" | "fgrep" | "fd" | "fdfind" | "locate" | "mlocate"
+        | "plocate" => search(name, args),
         "git" => git(evaluator, args),
         "printenv" => match args {
             [only] => match only.as_known() {
@@ -314,6 +361,56 @@ fn list(evaluator: &Evaluator<'_>, args: &[Field]) -> Option<Input> {
     });
     let _ = evaluator;
     Some(Input::Names(names.collect()))
+}
+
+/// Searches that print the names of files.
+fn search(name: &str, args: &[Field]) -> Option<Input> {
+    let has = |options: &[&str]| {
+        args.iter().any(|field| field.as_known().is_some_and(|word| options.contains(&&*word)))
+    };
+    let letters = |wanted: char| {
+        args.iter().any(|field| {
+            field.as_known().is_some_and(|word| {
+                word.starts_with('-') && !word.starts_with("--") && word[1..].contains(wanted)
+            })
+        })
+    };
+    let files = has(&["--files"]);
+    let listing = match name {
+        "rg" | "ag" | "ack" if files => true,
+        "rg" | "ag" | "ack" | "grep" | "egrep" | "fgrep" => {
+            letters('l') || letters('L') || has(&["--files-with-matches", "--files-without-match"])
+        }
+        "fd" | "fdfind" => true,
+        _ => {
+            return Some(Input::Names(vec![Selected {
+                root: Field::literal("/"),
+                selection: narrowed(name, args),
+            }]));
+        }
+    };
+    if !listing {
+        return None;
+    }
+    let words = operands(args, "eftgAmC");
+    let roots = if files { &words[..] } else { words.get(1..).unwrap_or_default() };
+    let here = Field::literal(".");
+    let roots: Vec<&Field> = if roots.is_empty() { vec![&here] } else { roots.to_vec() };
+    let selection =
+        if files { Selection { contents_only: true, ..Selection::default() } } else { narrowed(name, args) };
+    let names = roots.into_iter().map(|root| Selected { root: root.clone(), selection: selection.clone() });
+    Some(Input::Names(names.collect()))
+}
+
+/// Files below a root that something other than their place selects.
+fn narrowed(name: &str, args: &[Field]) -> Selection {
+    let words: Vec<&str> = args.iter().map(|field| &*field.source).collect();
+    Selection {
+        filter: format!("{name} {}", words.join(" ")),
+        narrow_by_other: true,
+        contents_only: true,
+        ..Selection::default()
+    }
 }
 
 /// What git prints about places.

@@ -68,10 +68,21 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.born.push(path.clone());
         }
     }
+    for path in &other.files.old {
+        if !files.old.contains(path) {
+            files.old.push(path.clone());
+        }
+    }
+    for (link, target) in &other.files.targets {
+        files.targets.entry(link.clone()).or_insert_with(|| target.clone());
+    }
     for path in &other.files.links {
         if !files.links.contains(path) {
             files.links.push(path.clone());
         }
+    }
+    for (path, from) in &other.files.fetched {
+        files.fetched.insert(path.clone(), from.clone());
     }
     for (path, content) in &other.files.contents {
         match files.contents.get_mut(path) {

@@ -292,7 +292,8 @@ impl<'a> Lower<'a> {
             }
             ast::RedirectTarget::Heredoc(heredoc) => self.here_document(heredoc),
         };
-        Some(Redirection { fd: redirect.fd, kind, target })
+        let fd_name = redirect.fd_var.as_ref().map(|name| name.as_str().into());
+        Some(Redirection { fd: redirect.fd, fd_name, kind, target })
     }
 
     fn here_document(&self, heredoc: &ast::Heredoc) -> Word {

@@ -194,8 +194,14 @@ pub(crate) struct Files {
     pub(crate) born: Vec<PathBuf>,
     /// What the text has written into files; `None`: something unknown.
     pub(crate) contents: BTreeMap<PathBuf, Option<Abstract>>,
+    /// Files that hold what came from another machine, with the command that fetched it.
+    pub(crate) fetched: BTreeMap<PathBuf, Rc<str>>,
     /// Links that the text has made: operands below them are somewhere else.
     pub(crate) links: Vec<PathBuf>,
+    /// Where those lead whose target is known.
+    pub(crate) targets: BTreeMap<PathBuf, PathBuf>,
+    /// Places that the text has moved something into which was there before.
+    pub(crate) old: Vec<PathBuf>,
 }
 
 impl Files {
@@ -204,6 +210,7 @@ impl Files {
         !path.components().any(|part| part == std::path::Component::ParentDir)
             && self.born.iter().any(|born| path.starts_with(born))
             && !self.links.iter().any(|link| path.starts_with(link) && path != link)
+            && !self.old.iter().any(|old| path.starts_with(old) || old.starts_with(path))
     }
 }
 

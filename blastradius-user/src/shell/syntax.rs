@@ -144,6 +144,8 @@ pub(crate) enum AssignedValue {
 #[derive(Debug)]
 pub(crate) struct Redirection {
     pub(crate) fd: Option<i32>,
+    /// `{name}>`: the shell picks the descriptor and assigns its number.
+    pub(crate) fd_name: Option<Rc<str>>,
     pub(crate) kind: RedirectionKind,
     /// The target; for a here-document its body.
     pub(crate) target: Word,

@@ -8,9 +8,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::{
-    cargo, program,
+    cargo, proc, program,
     setup::{self, requirements::Job},
-    test::steps::KERNEL_TESTS,
+    test::steps::{KERNEL_TESTS, WHOLE_TESTS},
     vm,
 };
 
@@ -51,6 +51,12 @@ const BENCHES: &[Bench] = &[
         measure: || spawn::ratio(&program::build()?, &["--", "/bin/true"], &["/bin/true"]),
     },
     Bench {
+        name: "text",
+        what: "a verdict of the text layer, in CPU time",
+        jobs: &[Job::Build],
+        measure: text,
+    },
+    Bench {
         name: "kernel",
         what: "deleting files in scope under the kernel rung, against deleting them, counted in instructions",
         jobs: &[Job::Build, Job::Vm],
@@ -80,6 +86,15 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         }
     }
     Ok(0)
+}
+
+/// The text layer is measured in its own process.
+fn text() -> Result<Measured> {
+    if !cargo::has_bench(WHOLE_TESTS, "text")? {
+        return Ok(Measured::NotHere("this clone has no bench text".into()));
+    }
+    proc::run(&mut cargo::cargo(&["bench", "--locked", "--package", WHOLE_TESTS, "--bench", "text"]))?;
+    Ok(Measured::Printed)
 }
 
 /// Under -icount the guest's clock counts instructions, so that one run is like another.

@@ -17,8 +17,9 @@ use super::{Court, Objection};
 /// Counting stops here.
 const COUNT_BUDGET: usize = 2_000;
 
-/// So many files that git does not have and no tool rebuilds are too many to lose by a name that somebody mistyped.
-const MANY: usize = 20;
+/// So many files that git does not have and no tool rebuilds are not lost through a directory, glob or filter without a
+/// question. By their names they may go.
+const MANY: usize = 3;
 
 /// Directories that a tool rebuilds, with the file that says which tool: next to the directory, or (with a leading `./`)
 /// in it. Without a marker the name is enough.
@@ -68,6 +69,13 @@ const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
     ("elm-stuff", &[]),
     ("bazel-out", &[]),
     ("dist-newstyle", &[]),
+    ("tmp", &[]),
+    ("temp", &[]),
+    (".tmp", &[]),
+    ("scratch", &[]),
+    ("logs", &[]),
+    ("test-results", &[]),
+    ("playwright-report", &[]),
     (".stack-work", &[]),
 ];
 
@@ -231,9 +239,13 @@ impl Court<'_> {
                     .because(format!("{} is a git work tree of its own", object.path.display())),
             );
         }
+        // Asking git is dear, and a directory that holds next to nothing need not be asked about.
+        let total = count_below(self.world, &object.path);
+        if total.files < MANY {
+            return None;
+        }
         let untracked = self.untracked(tree, &object.path, &|_| true)?;
         (untracked.files >= MANY).then(|| {
-            let total = count_below(self.world, &object.path);
             Objection::new(RuleId::UntrackedFiles, Verdict::Confirm).because(format!(
                 "would remove {}, {} of them not in git",
                 total.shown(),

@@ -2,7 +2,6 @@
 
 use std::rc::Rc;
 
-use crate::programs::Input;
 use crate::shell::builtins;
 use crate::shell::eval::{Evaluator, field_value, look_through};
 use crate::shell::limits::Eval;
@@ -115,20 +114,11 @@ fn prints_environment(text: &Abstract) -> bool {
 pub(super) fn source(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
     let Some((file, rest)) = args.split_first() else { return Ok(Outcome::unknown()) };
     let base = evaluator.state.cwd.clone();
-    let is_process = file.as_known().is_some_and(|text| text.starts_with("/dev/fd/"));
+    let is_process = file.as_known().is_some_and(|text| {
+        text.starts_with("/dev/fd/") || text.starts_with("/proc/self/fd/") || text == "/dev/stdin"
+    });
     if is_process {
         let input = evaluator.file_input(file, &base);
-        if let Input::Unknown { network: true, from, .. } = &input {
-            let from = from.clone();
-            evaluator.add_thing(
-                blastradius_common::RuleId::NetworkCode,
-                "runs code that another machine sends".into(),
-                &from,
-                "source",
-            );
-            evaluator.taint(Cause::CommandOutput(from));
-            return Ok(Outcome::unknown());
-        }
         let text = evaluator.input_text(&input);
         if prints_environment(&text) {
             return Ok(Outcome::unknown());

@@ -7,7 +7,7 @@ use crate::shell::arith;
 use crate::shell::eval::Evaluator;
 use crate::shell::limits::Eval;
 use crate::shell::state::{Convert, Outcome, Positional, Shape, Val, Var};
-use crate::shell::syntax::Assignment;
+use crate::shell::syntax::{AssignedValue, Assignment};
 use crate::shell::value::{Abstract, Cause, Field, Hole};
 
 /// `export`, `declare` and their kin, called with words alone.
@@ -81,16 +81,21 @@ impl Evaluator<'_> {
                 None => {}
             }
         }
+        // A declaration is a command: all its words are expanded before any of them is assigned.
+        let mut values = Vec::with_capacity(declared.len());
         for assignment in declared {
+            values.push(match &assignment.value {
+                AssignedValue::Scalar(word) => Some(self.expand_assigned(word)?),
+                AssignedValue::Array(_) => None,
+            });
+        }
+        for (assignment, value) in declared.iter().zip(values) {
             let variable = assignment.name.clone();
             if local {
                 self.make_local(&variable);
             }
             if asked.reference {
-                let target = match &assignment.value {
-                    crate::shell::syntax::AssignedValue::Scalar(word) => self.expand_text(word)?,
-                    crate::shell::syntax::AssignedValue::Array(_) => Abstract::default(),
-                };
+                let target = value.map_or_else(Abstract::default, |value| value.text);
                 let shape = match target.as_known() {
                     Some(target) if *target != *variable => Shape::Reference(Rc::from(&*target)),
                     _ => Shape::UnknownArray(Rc::new(Cause::ManyValues(variable.clone()))),
@@ -103,7 +108,7 @@ impl Evaluator<'_> {
                 self.state.bind(&variable, Var::new(Shape::Unset));
             }
             self.prepare(&variable, &asked, false);
-            self.perform(assignment)?;
+            self.perform_with(assignment, value)?;
             self.finish_declaration(&variable, &asked);
         }
         Ok(Outcome::ok())
@@ -183,7 +188,9 @@ pub(super) fn unset(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> E
     for field in args {
         let Some(word) = field.as_known() else {
             // Any variable may be gone.
+            let cwd = evaluator.state.cwd.clone();
             evaluator.taint(Cause::NotModelled(field.source.clone()));
+            evaluator.state.cwd = cwd;
             continue;
         };
         match &*word {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use blastradius_common::RuleId;
 use smallvec::SmallVec;
 
-use super::Evaluator;
+use super::{Evaluator, base_text};
 use crate::policy::effect::{Effect, Selection};
 use crate::programs::table::{is_destructive, lookup};
 use crate::programs::{Dialect, Each, Input, Surroundings};
@@ -179,6 +179,10 @@ impl Evaluator<'_> {
         self.note_command(base, args);
         if let Some(program) = lookup(base) {
             self.called(base, "program");
+            if is_destructive(base) && !name.contains('/') && self.path_is_hijacked()? {
+                let what = "is looked for in the working directory first: PATH was changed".into();
+                self.add_thing(RuleId::UnknownCode, what, name, base);
+            }
             let (mut outcome, printed) = self.ask(program, base, args)?;
             if !printed {
                 self.print_folded(base, args)?;
@@ -195,10 +199,34 @@ impl Evaluator<'_> {
             return Ok(outcome);
         }
         self.called(base, "not known");
+        if let Some(handler) = self.state.functions.get("command_not_found_handle").cloned() {
+            let values = fields.iter().cloned().map(super::machine::field_value).collect();
+            self.uncertain += 1;
+            let done = self.call_function(&handler, values);
+            self.uncertain -= 1;
+            done?;
+        }
+        if let Some(real) = disguised(base) {
+            let what =
+                format!("runs a command whose name reads like {real} but is written with other characters");
+            self.add_thing(RuleId::UnknownCode, what.into(), name, base);
+        }
         self.look_through(base, args)?;
         self.print_folded(base, args)?;
         fold::side_effects(self, base, args)?;
         Ok(Outcome::unknown())
+    }
+
+    /// Whether the text has put the working directory in front of `PATH`.
+    fn path_is_hijacked(&mut self) -> Eval<bool> {
+        if !self.state.vars.contains_key("PATH") {
+            return Ok(false);
+        }
+        let path = self.text_of("PATH")?;
+        let prefix = path.known_prefix();
+        let first = prefix.split(':').next().unwrap_or("");
+        let here = matches!(first, "." | "./") || (first.is_empty() && prefix.starts_with(':'));
+        Ok(here || Some(first) == base_text(&self.state.cwd).as_known().as_deref())
     }
 
     /// Prints what a pure filter prints, or something unknown.
@@ -529,4 +557,57 @@ fn unknown_field(text: &Abstract) -> Field {
         _ => "standard input".into(),
     };
     Field { text: text.clone(), glob: None, source, tilde: false }
+}
+
+/// Characters of other scripts that read like the Latin letter.
+const LOOK_ALIKES: &[(char, char)] = &[
+    ('а', 'a'),
+    ('с', 'c'),
+    ('ԁ', 'd'),
+    ('е', 'e'),
+    ('һ', 'h'),
+    ('і', 'i'),
+    ('ј', 'j'),
+    ('ӏ', 'l'),
+    ('м', 'm'),
+    ('ո', 'n'),
+    ('о', 'o'),
+    ('р', 'p'),
+    ('ԛ', 'q'),
+    ('г', 'r'),
+    ('ѕ', 's'),
+    ('т', 't'),
+    ('υ', 'u'),
+    ('ν', 'v'),
+    ('ѡ', 'w'),
+    ('х', 'x'),
+    ('у', 'y'),
+    ('ο', 'o'),
+    ('α', 'a'),
+    ('ρ', 'p'),
+    ('ι', 'i'),
+];
+
+/// The destructive program that a name reads like, if it only looks like one: letters of other scripts, full-width
+/// forms, characters that show nothing, blanks that do not separate words.
+fn disguised(name: &str) -> Option<String> {
+    if name.is_ascii() {
+        return None;
+    }
+    let mut plain = String::with_capacity(name.len());
+    for c in name.chars() {
+        match c {
+            // Blanks that the shell takes for letters.
+            '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => break,
+            // Shown as nothing.
+            '\u{ad}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{2064}'
+            | '\u{feff}' => {}
+            '\u{ff01}'..='\u{ff5e}' => plain.extend(char::from_u32(u32::from(c) - 0xfee0)),
+            c => plain.push(LOOK_ALIKES.iter().find(|(other, _)| *other == c).map_or(c, |(_, latin)| *latin)),
+        }
+    }
+    (plain != name && is_destructive(&plain)).then_some(plain)
 }

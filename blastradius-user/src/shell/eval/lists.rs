@@ -26,7 +26,10 @@ impl Evaluator<'_> {
         let outer = self.segment.clone();
         self.segment = Segment::Span(statement.span);
         let outcome = if statement.background {
-            self.in_subshell(|evaluator| evaluator.plain_statement(statement)).map(|_| Outcome::ok())
+            self.forks += 1;
+            let done = self.in_subshell(|evaluator| evaluator.plain_statement(statement));
+            self.forks -= 1;
+            done.map(|_| Outcome::ok())
         } else {
             self.plain_statement(statement)
         };

@@ -1,16 +1,17 @@
 //! The evaluation as programs see it.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use super::redirect::is_below_born_hole;
 use super::variables::{describe_text, text_length};
 use super::{Evaluator, Read};
-use crate::policy::effect::{Act, Base, Effect};
+use crate::policy::effect::{Act, Base, Effect, Follow, PathTarget};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings};
 use crate::shell::limits::{Eval, Stop};
 use crate::shell::state::{Outcome, Val};
 use crate::shell::trace::What;
-use crate::shell::value::{Abstract, Field};
+use crate::shell::value::{Abstract, Field, Glob};
 use crate::shell::world::{Look, World};
 
 /// What an abstract text looks like, for steps and for counting.
@@ -61,11 +62,12 @@ impl<'w> Evaluator<'w> {
                 if let Some((_, selection)) = self.selected.iter().find(|(field, _)| *field == target.operand)
                 {
                     target.selection = selection.clone();
-                    if let Act::Remove { recursive } = &mut act {
+                    if let Act::Remove { recursive } | Act::Metadata { recursive } = &mut act {
                         // The listing does the walking.
                         *recursive = true;
                     }
                 }
+                self.follow_made_links(&mut target);
                 if self.is_born(&target.operand, &target.base) {
                     if self.traces() {
                         let what = format!("{} was made by this text", describe_text(&target.operand.text));
@@ -77,10 +79,95 @@ impl<'w> Evaluator<'w> {
             }
             other => other,
         };
-        if self.in_throwaway(&effect) {
+        if self.binds.is_empty() {
+            if !self.in_throwaway(&effect) {
+                self.add_effect(effect, program);
+            }
             return;
         }
-        self.add_effect(effect, program);
+        let places = self.machines_own(&effect);
+        if places.is_empty() {
+            if !self.in_throwaway(&effect) {
+                self.add_effect(effect, program);
+            }
+            return;
+        }
+        // What is bound there is the machine's own, under its own name.
+        let elsewhere = self.elsewhere.take();
+        for effect in places {
+            self.add_effect(effect, program);
+        }
+        self.elsewhere = elsewhere;
+    }
+
+    /// The effect on directories of the machine that are seen under another name where the command runs.
+    fn machines_own(&self, effect: &Effect) -> Vec<Effect> {
+        let Effect::Path { act, target } = effect else { return Vec::new() };
+        let operand = &target.operand;
+        let place = match &operand.glob {
+            Some(glob) => Some(glob.base.clone()),
+            None => self.path_of(operand, &target.base),
+        };
+        let Some(place) = place else { return Vec::new() };
+        let mut found = Vec::new();
+        for (inside, host) in &self.binds {
+            let path = match place.strip_prefix(inside) {
+                Ok(rest) => host.join(rest),
+                // From above, all of it is reached.
+                Err(_) if inside.starts_with(&place) => host.clone(),
+                Err(_) => continue,
+            };
+            let shown = path.to_string_lossy();
+            let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &*shown };
+            let mut field = Field::literal(shown);
+            field.source = operand.source.clone();
+            if let Some(glob) = &operand.glob {
+                let slash = if shown == "/" { "" } else { "/" };
+                field.text = Abstract::known(&format!("{shown}{slash}{}", glob.pattern));
+                let glob = crate::shell::value::Glob {
+                    base: path.clone(),
+                    pattern: glob.pattern.clone(),
+                    matches: Vec::new(),
+                    count: glob.count.max(1),
+                };
+                field.glob = Some(Rc::new(glob));
+            }
+            let target = crate::policy::effect::PathTarget { operand: field, ..target.clone() };
+            found.push(Effect::Path { act: *act, target });
+        }
+        found
+    }
+
+    /// An operand that goes through a link which the text has made names what the link leads to.
+    fn follow_made_links(&self, target: &mut PathTarget) {
+        if self.state.files.targets.is_empty() {
+            return;
+        }
+        let follows = target.follow == Follow::Last
+            || target.operand.as_known().is_some_and(|text| text.ends_with('/') || text.ends_with("/."));
+        let place = match &target.operand.glob {
+            Some(glob) => Some(glob.base.clone()),
+            None => self.path_of(&target.operand, &target.base),
+        };
+        let Some(place) = place else { return };
+        let through = self.state.files.targets.iter().find_map(|(link, leads)| {
+            let rest = place.strip_prefix(link).ok()?;
+            let reached = !rest.as_os_str().is_empty() || follows || target.operand.glob.is_some();
+            reached.then(|| if rest.as_os_str().is_empty() { leads.clone() } else { leads.join(rest) })
+        });
+        let Some(path) = through else { return };
+        let shown = path.to_string_lossy();
+        match &target.operand.glob {
+            None => target.operand.text = Abstract::known(&shown),
+            Some(glob) => {
+                let slash = if shown.ends_with('/') { "" } else { "/" };
+                target.operand.text = Abstract::known(&format!("{shown}{slash}{}", glob.pattern));
+                let count = glob.count.max(1);
+                let glob =
+                    Glob { base: path.clone(), pattern: glob.pattern.clone(), matches: Vec::new(), count };
+                target.operand.glob = Some(Rc::new(glob));
+            }
+        }
     }
 
     /// Whether the operand names something that the text has made.
@@ -146,6 +233,10 @@ impl Machine for Caller<'_, '_> {
         let base = self.evaluator.state.cwd.clone();
         match self.evaluator.file_input(operand, &base) {
             Input::Text(text) => Some(text),
+            // What a substitution gives, or what the text itself has put there, is code that nobody knows.
+            input @ Input::Unknown { .. } if self.evaluator.is_made_here(operand, &base) => {
+                Some(self.evaluator.input_text(&input))
+            }
             _ => None,
         }
     }
@@ -169,6 +260,33 @@ impl Machine for Caller<'_, '_> {
             && matches!(self.evaluator.world.look(&path), Look::Absent)
         {
             self.evaluator.born(path);
+        }
+    }
+
+    fn links(&mut self, link: &Field, target: &Field) {
+        let done = self.evaluator.tick(2);
+        self.note(done);
+        let base = self.evaluator.state.cwd.clone();
+        let Some(path) = self.evaluator.path_of(link, &base) else { return };
+        let parent = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let leads = self.evaluator.path_of(target, &Base::Known(Rc::new(parent)));
+        let is_new = matches!(self.evaluator.world.look(&path), Look::Absent);
+        if is_new && leads.is_some() {
+            self.evaluator.born(path.clone());
+        }
+        let files = Rc::make_mut(&mut self.evaluator.state.files);
+        files.links.push(path.clone());
+        if let Some(leads) = leads {
+            files.targets.insert(path, leads);
+        }
+    }
+
+    fn takes_in(&mut self, operand: &Field) {
+        let done = self.evaluator.tick(2);
+        self.note(done);
+        let base = self.evaluator.state.cwd.clone();
+        if let Some(path) = self.evaluator.path_of(operand, &base) {
+            Rc::make_mut(&mut self.evaluator.state.files).old.push(path);
         }
     }
 

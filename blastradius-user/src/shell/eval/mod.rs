@@ -22,6 +22,7 @@ use std::rc::Rc;
 
 use blastradius_common::RuleId;
 
+pub(crate) use self::dispatch::base_name;
 pub(crate) use self::machine::{Said, field_value};
 pub(crate) use self::redirect::Stdin;
 pub(crate) use self::replay::Choice;
@@ -82,6 +83,10 @@ pub(crate) struct Evaluator<'w> {
     sourcing: Vec<PathBuf>,
     /// What private-use characters of the text stand for, where text was put together from unknown parts.
     splices: Vec<super::value::Piece>,
+    /// Pipes and backgrounds that the present command is in.
+    forks: u32,
+    /// Input that file descriptors above 2 were given.
+    fds: Vec<(i32, Stdin)>,
     /// The submitted text held bytes that are not UTF-8.
     lossy: bool,
     /// The present command runs in a place that is thrown away after it.
@@ -112,6 +117,9 @@ struct CallFrame {
     locals: Vec<(Rc<str>, Option<super::state::Var>)>,
     is_function: bool,
     loops: usize,
+    /// How many processes deep, and how uncertain, the call is.
+    forks: u32,
+    uncertain: u32,
 }
 
 /// The command that effects are laid to.
@@ -160,6 +168,8 @@ impl<'w> Evaluator<'w> {
             glob_entries: 0,
             sourcing: Vec::new(),
             splices: Vec::new(),
+            forks: 0,
+            fds: Vec::new(),
             lossy: false,
             throwaway: false,
         }

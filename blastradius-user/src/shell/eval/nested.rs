@@ -144,9 +144,17 @@ impl Evaluator<'_> {
         self.enter()?;
         let same = self.frames.iter().filter(|frame| frame.is_function && frame.name == function.name);
         let (mut count, mut seen) = (0, false);
+        let mut bomb = false;
         for frame in same {
             count += 1;
-            seen |= frame.args.as_deref() == Some(args.as_slice());
+            let again = frame.args.as_deref() == Some(args.as_slice());
+            seen |= again;
+            // Nothing decides whether it goes on, and each time it goes on in more processes.
+            bomb |= again && self.forks > frame.forks && self.uncertain == frame.uncertain;
+        }
+        if bomb && self.is_live() {
+            let what = "starts copies of itself without end, until the machine stops".into();
+            self.add_thing(RuleId::PowerState, what, &function.name, &function.name);
         }
         // Deep in itself, a function is followed once more for whatever arguments, and then no further.
         let args: Vec<Val> = if count >= SAME_FUNCTION {
@@ -173,6 +181,8 @@ impl Evaluator<'_> {
             locals: Vec::new(),
             is_function: true,
             loops: self.loops.len(),
+            forks: self.forks,
+            uncertain: self.uncertain,
         });
         let source = std::mem::replace(&mut self.source, function.source.clone());
         let done = self.statement(&function.body);
@@ -344,6 +354,12 @@ impl Evaluator<'_> {
                 }
             }
         }
+        for (index, piece) in text.pieces.iter().enumerate() {
+            if matches!(piece, Piece::Hole(_)) && is_a_line(&text.pieces, index) {
+                let line = Abstract { pieces: smallvec::SmallVec::from_iter([piece.clone()]) };
+                self.unknown_code(&line, who);
+            }
+        }
         let done = self.run_source(&source.into(), self.dialect);
         // Functions and traps of the text may hold such characters on.
         if self.state.functions.is_empty() && self.state.traps.is_empty() {
@@ -362,12 +378,12 @@ impl Evaluator<'_> {
         });
         let source = source.unwrap_or_else(|| "".into());
         if !self.vacuous {
-            self.add_thing(
-                RuleId::UnknownCode,
-                "runs code that is known only at run time".into(),
-                &source,
-                who,
-            );
+            let (rule, what) = if crate::shell::fold::fetches(&source) {
+                (RuleId::NetworkCode, "runs code that another machine sends")
+            } else {
+                (RuleId::UnknownCode, "runs code that is known only at run time")
+            };
+            self.add_thing(rule, what.into(), &source, who);
         }
         self.taint(Cause::NotModelled(format!("set by {source}").into()));
     }
@@ -542,6 +558,8 @@ impl Evaluator<'_> {
             locals: Vec::new(),
             is_function: false,
             loops: self.loops.len(),
+            forks: self.forks,
+            uncertain: self.uncertain,
         });
         self.sourcing.push(path);
         let done = self.run_code(text, "source");
@@ -572,4 +590,18 @@ impl Evaluator<'_> {
             Effect::Git { .. } | Effect::Thing { .. } => false,
         }
     }
+}
+
+/// Whether what is not known at `index` stands on lines of its own, so that it is commands and no word of one.
+fn is_a_line(pieces: &[Piece], index: usize) -> bool {
+    let before = pieces[..index].iter().rev().find_map(|piece| match piece {
+        Piece::Text(text) => Some(text.trim_end_matches([' ', '\t'])),
+        _ => None,
+    });
+    let after = pieces[index + 1..].iter().find_map(|piece| match piece {
+        Piece::Text(text) => Some(text.trim_start_matches([' ', '\t'])),
+        _ => None,
+    });
+    before.is_none_or(|text| text.is_empty() || text.ends_with(['\n', ';']))
+        && after.is_none_or(|text| text.is_empty() || text.starts_with(['\n', ';']))
 }

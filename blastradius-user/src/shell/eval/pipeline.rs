@@ -10,6 +10,7 @@ impl Evaluator<'_> {
         let outer = self.stdin.clone();
         let mut outcome = Outcome::unknown();
         let mut certain = true;
+        self.forks += 1;
         for (index, stage) in stages.iter().enumerate() {
             let last = index + 1 == stages.len();
             if last {
@@ -24,6 +25,7 @@ impl Evaluator<'_> {
             let output = self.captured();
             self.stdin = Stdin::Input(output);
         }
+        self.forks -= 1;
         self.stdin = outer;
         let status = if self.state.flags.pipefail && !certain { None } else { outcome.status };
         // What a guard at the end of a pipe shows is shown in a subshell, but it is true all the same.

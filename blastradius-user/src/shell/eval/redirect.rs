@@ -63,13 +63,13 @@ impl Evaluator<'_> {
             let old = std::mem::replace(&mut evaluator.stdin, input);
             held.stdin.get_or_insert(old);
         };
-        let for_input = redirection.fd.is_none_or(|fd| fd == 0);
+        let fd = self.descriptor(redirection)?;
+        let for_input = fd.is_none_or(|fd| fd == 0);
         match redirection.kind {
             RedirectionKind::HereDoc => {
                 let text = self.expand_text(&redirection.target)?;
-                if for_input {
-                    stdin(self, held, Stdin::Input(Input::Text(text)));
-                }
+                let input = Stdin::Input(Input::Text(text));
+                if for_input { stdin(self, held, input) } else { self.give_descriptor(fd, input) }
             }
             RedirectionKind::HereString => {
                 let value = self.expand_assigned(&redirection.target)?;
@@ -81,23 +81,20 @@ impl Evaluator<'_> {
                         Input::Text(text)
                     }
                 };
-                if for_input {
-                    stdin(self, held, Stdin::Input(input));
-                }
+                let input = Stdin::Input(input);
+                if for_input { stdin(self, held, input) } else { self.give_descriptor(fd, input) }
             }
             RedirectionKind::Input => {
                 let field = self.redirection_target(redirection)?;
-                if for_input {
-                    let base = self.state.cwd.clone();
-                    stdin(self, held, Stdin::File(field, base));
-                }
+                let input = Stdin::File(field, self.state.cwd.clone());
+                if for_input { stdin(self, held, input) } else { self.give_descriptor(fd, input) }
             }
-            RedirectionKind::Duplicate => self.duplicate(redirection, held)?,
+            RedirectionKind::Duplicate => self.duplicate(redirection, fd, held)?,
             RedirectionKind::Output | RedirectionKind::Both | RedirectionKind::Append => {
                 let append = redirection.kind == RedirectionKind::Append;
                 let field = self.redirection_target(redirection)?;
                 let file = self.write_effect(&field, append)?;
-                if redirection.kind == RedirectionKind::Both || redirection.fd.is_none_or(|fd| fd == 1) {
+                if redirection.kind == RedirectionKind::Both || fd.is_none_or(|fd| fd == 1) {
                     held.output = Some(file.map(|file| (file, append)));
                 } else if let Some(file) = file {
                     // Errors: what they say is not known.
@@ -119,12 +116,22 @@ impl Evaluator<'_> {
     }
 
     /// `2>&1`, `>&-`, `>&file`
-    fn duplicate(&mut self, redirection: &Redirection, held: &mut Held) -> Eval<()> {
+    fn duplicate(&mut self, redirection: &Redirection, fd: Option<i32>, held: &mut Held) -> Eval<()> {
         let field = self.redirection_target(redirection)?;
         let known = field.as_known().unwrap_or_default().into_owned();
+        let given = known.trim_end_matches('-').parse::<i32>().ok();
+        if let Some(input) = given.and_then(|given| self.given_to(given)) {
+            if fd.is_none_or(|fd| fd == 0) {
+                let old = std::mem::replace(&mut self.stdin, input);
+                held.stdin.get_or_insert(old);
+            } else {
+                self.give_descriptor(fd, input);
+            }
+            return Ok(());
+        }
         let is_fd = known == "-" || known.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit());
         if is_fd {
-            if redirection.fd.is_none_or(|fd| fd == 1) && known != "1" {
+            if fd.is_none_or(|fd| fd == 1) && known != "1" {
                 held.output.get_or_insert(None);
             }
             return Ok(());
@@ -134,6 +141,28 @@ impl Evaluator<'_> {
             held.output = Some(file.map(|file| (file, false)));
         }
         Ok(())
+    }
+
+    /// The descriptor that is meant; one that the shell picks gets a number of its own.
+    fn descriptor(&mut self, redirection: &Redirection) -> Eval<Option<i32>> {
+        let Some(name) = &redirection.fd_name else { return Ok(redirection.fd) };
+        let taken = i32::try_from(self.fds.len()).unwrap_or(i32::MAX - 10);
+        let fd = 10 + taken;
+        self.assign(name, crate::shell::state::Val::known(&fd.to_string()))?;
+        Ok(Some(fd))
+    }
+
+    /// Something is read through this descriptor from now on.
+    fn give_descriptor(&mut self, fd: Option<i32>, input: Stdin) {
+        if let Some(fd) = fd
+            && self.fds.len() < 64
+        {
+            self.fds.push((fd, input));
+        }
+    }
+
+    fn given_to(&self, fd: i32) -> Option<Stdin> {
+        self.fds.iter().rev().find(|(given, _)| *given == fd).map(|(_, input)| input.clone())
     }
 
     fn redirection_target(&mut self, redirection: &Redirection) -> Eval<Field> {
@@ -156,9 +185,16 @@ impl Evaluator<'_> {
             if is_sink(&shown) || self.processes.iter().any(|(process, _)| **process == *shown) {
                 return Ok(None);
             }
+            if shown == "/proc/sysrq-trigger" && !self.vacuous {
+                let what = "tells the kernel to stop or restart at once".into();
+                self.add_thing(blastradius_common::RuleId::PowerState, what, &shown, ">");
+                return Ok(None);
+            }
             let (_, look) = look_through(&self.world, path);
             match look {
                 Look::Absent => {
+                    // What a new file means where it lies is the judge's to say; from here on the text owns it.
+                    self.path_effect(if append { Act::Append } else { Act::Truncate }, field, ">");
                     self.born(path.clone());
                     return Ok(Some(path.clone()));
                 }
@@ -225,6 +261,10 @@ impl Evaluator<'_> {
 
     /// What the text has written into a file.
     pub(crate) fn write_file(&mut self, path: PathBuf, append: bool, written: Input) {
+        if let Input::Unknown { network: true, from, .. } = &written {
+            let from = from.clone();
+            Rc::make_mut(&mut self.state.files).fetched.insert(path.clone(), from);
+        }
         let old = if append { self.content_of(&path) } else { Some(Abstract::default()) };
         let content = match (old, written) {
             (Some(mut old), Input::Text(text)) if self.uncertain == 0 => {
@@ -265,6 +305,14 @@ impl Evaluator<'_> {
             if let Some((_, input)) = self.processes.iter().rev().find(|(path, _)| **path == *text) {
                 return input.clone();
             }
+            let fd = text.strip_prefix("/dev/fd/").or_else(|| text.strip_prefix("/proc/self/fd/"));
+            match fd.and_then(|fd| fd.parse().ok()).and_then(|fd| self.given_to(fd)) {
+                Some(Stdin::Input(input)) => return input,
+                Some(Stdin::File(field, base)) if *field.source != *text => {
+                    return self.file_input(&field, &base);
+                }
+                _ => {}
+            }
             if matches!(&*text, "/dev/stdin" | "/dev/fd/0" | "-") {
                 return match self.stdin.clone() {
                     Stdin::Input(input) => input,
@@ -276,7 +324,18 @@ impl Evaluator<'_> {
             }
         }
         let Some(path) = self.path_of(field, base) else { return unknown };
+        if let Some(from) = self.state.files.fetched.get(&path) {
+            return Input::Unknown { from: from.clone(), network: true, decoded: false };
+        }
         self.content_of(&path).map_or(unknown, Input::Text)
+    }
+
+    /// Whether the operand names what a substitution of this command gives, or a file that the text has filled.
+    pub(crate) fn is_made_here(&self, field: &Field, base: &Base) -> bool {
+        if field.as_known().is_some_and(|text| self.processes.iter().any(|(path, _)| **path == *text)) {
+            return true;
+        }
+        self.path_of(field, base).is_some_and(|path| self.state.files.contents.contains_key(&path))
     }
 
     /// What input looks like as one text; what is not known is a hole.

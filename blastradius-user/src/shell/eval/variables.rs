@@ -277,6 +277,7 @@ impl Evaluator<'_> {
             self.state.positional = Positional::Unknown;
         }
         self.state.status = None;
+        self.state.cwd = Base::Unknown("code that is not known may have changed the directory".into());
     }
 
     /// Applies facts to the present state.
@@ -310,28 +311,35 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Performs an assignment. `local`: in a declaration.
+    /// Performs an assignment.
     pub(crate) fn perform(&mut self, assignment: &Assignment) -> Eval<()> {
+        let value = match &assignment.value {
+            AssignedValue::Array(_) => None,
+            AssignedValue::Scalar(word) => Some(self.expand_assigned(word)?),
+        };
+        self.perform_with(assignment, value)
+    }
+
+    /// Performs an assignment whose value, unless it is an array, has been expanded.
+    pub(crate) fn perform_with(&mut self, assignment: &Assignment, value: Option<Val>) -> Eval<()> {
         let name = &*assignment.name;
-        match &assignment.value {
-            AssignedValue::Array(items) => self.assign_array(name, items, assignment.append),
-            AssignedValue::Scalar(word) => {
-                let value = self.expand_assigned(word)?;
-                match &assignment.subscript {
-                    Some(subscript) => self.assign_element(name, subscript, value, assignment.append),
-                    None if assignment.append => {
-                        let value = self.appended(name, value)?;
-                        self.assign(name, value)
-                    }
-                    None => match self.binding(name).map(|var| var.shape) {
-                        Some(Shape::Indexed(mut items)) => {
-                            Rc::make_mut(&mut items).insert(0, value);
-                            self.assign_shape(name, Shape::Indexed(items))
-                        }
-                        _ => self.assign(name, value),
-                    },
+        match (&assignment.value, value) {
+            (AssignedValue::Array(items), _) => self.assign_array(name, items, assignment.append),
+            (AssignedValue::Scalar(_), None) => Ok(()),
+            (AssignedValue::Scalar(_), Some(value)) => match &assignment.subscript {
+                Some(subscript) => self.assign_element(name, subscript, value, assignment.append),
+                None if assignment.append => {
+                    let value = self.appended(name, value)?;
+                    self.assign(name, value)
                 }
-            }
+                None => match self.binding(name).map(|var| var.shape) {
+                    Some(Shape::Indexed(mut items)) => {
+                        Rc::make_mut(&mut items).insert(0, value);
+                        self.assign_shape(name, Shape::Indexed(items))
+                    }
+                    _ => self.assign(name, value),
+                },
+            },
         }
     }
 
