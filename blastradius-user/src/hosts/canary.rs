@@ -5,17 +5,17 @@
 //! was measured to hold.
 
 use std::io::Write as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::examples;
 use super::install::entry::Entry;
 use super::install::site::{Scope, Site};
 use super::install::{self, InstallError};
 use super::table::{HOSTS, Host};
+use super::{codex, examples};
 
 /// The command of the canary. It is judged and never run.
 pub const COMMAND: &str = "rm -rf / # blastradius canary";
@@ -64,6 +64,19 @@ pub fn fire(host: &'static Host, scope: Scope, site: &Site) -> Option<Canary> {
         Err(error) => Err(error.to_string()),
     };
     Some(Canary { host, scope, path, outcome })
+}
+
+/// Why a hook that refuses its canary may still not run: Codex skips what its user has not trusted.
+pub fn doubt(host: &'static Host, site: &Site, codex: &Path) -> Option<&'static str> {
+    let config = host.config.as_ref().filter(|_| host.name == "codex")?;
+    let entry = Entry::new(host.name, config, &site.program);
+    match codex::trust(codex, &entry, &site.project)? {
+        codex::Trust::Trusted => None,
+        codex::Trust::Untrusted => Some("Codex skips it until you trust it: type /hooks there"),
+        codex::Trust::Unknown => {
+            Some("Codex does not read it: its hooks are switched off, or the project is not trusted")
+        }
+    }
 }
 
 /// Runs the command as hosts do, through a shell.
