@@ -18,6 +18,11 @@ macro_rules! rule_ids {
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
+
+            /// The rule with this discriminant, if there is one.
+            pub fn from_u16(value: u16) -> Option<Self> {
+                Self::ALL.get(usize::from(value)).copied()
+            }
         }
     };
 }

@@ -27,6 +27,7 @@
 //! | [`bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
 //! | [`analyst`] | what does the text layer say of an exec? |
+//! | `kernel` | what do the eBPF programs enforce, and do they? |
 //! | [`refusal`] | how does the offender hear of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
@@ -39,6 +40,8 @@ pub mod child;
 pub mod front;
 pub mod identity;
 pub mod judge;
+#[cfg(feature = "kernel")]
+pub mod kernel;
 pub mod ladder;
 pub mod landlock;
 pub mod link;
