@@ -1,10 +1,11 @@
 //! Content and metadata: truncation by any road, modes and owners.
 
-use blastradius_common::{Member, Operation};
+use blastradius_common::{Member, Operation, RuleId, Zone};
 
 use crate::{
-    judge::{PASSED, judge},
-    kernel::{Dentry, Inode},
+    emit,
+    judge::{PASSED, REFUSED, judge},
+    kernel::{Dentry, File, Inode},
     walk::Place,
 };
 
@@ -54,4 +55,16 @@ pub fn judge_truncation(member: Member, dentry: Dentry, inode: Inode) -> i32 {
 pub fn judge_metadata(member: Member, dentry: Dentry) -> i32 {
     let Some(inode) = dentry.inode() else { return PASSED };
     judge(member, dentry, inode, Operation::Metadata, Place::of(member.session, dentry, inode))
+}
+
+/// May `member` have this open file? Not a block device for writing: whole file systems lie there, of which no other hook is
+/// told.
+#[inline(always)]
+pub fn judge_open(member: Member, file: File) -> i32 {
+    if !(file.inode().is_block_device() && file.is_writable()) {
+        return PASSED;
+    }
+    let place = Place { zone: Zone::Other as u32, decider: 0, unreadable: false };
+    emit::refusal_by(member, file.dentry(), Operation::Truncate, place, RuleId::BlockDevice as u16);
+    REFUSED
 }

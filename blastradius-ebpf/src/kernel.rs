@@ -75,13 +75,15 @@ handles! {
     Exec;
     /// `struct task_struct`: a thread.
     Task;
+    /// `struct vfsmount`: a file system where it is seen.
+    Mount;
     /// `struct bpf_map`: a map.
     BpfMap;
     /// `struct bpf_prog`: a program.
     BpfProgram;
 }
 
-arguments!(Dentry, Path, File, Exec, Task, BpfMap, BpfProgram);
+arguments!(Dentry, Path, File, Exec, Task, Mount, BpfMap, BpfProgram);
 
 impl Dentry {
     /// The address, to recognise the same dentry later. Not to be followed.
@@ -169,6 +171,17 @@ impl Inode {
         }
     }
 
+    /// Whether it is a block device.
+    #[inline(always)]
+    pub fn is_block_device(self) -> bool {
+        // S_IFMT and S_IFBLK (include/uapi/linux/stat.h).
+        const KIND: u16 = 0o170_000;
+        const BLOCK: u16 = 0o060_000;
+        // SAFETY: an inode, and an offset of `struct inode`.
+        let mode: u16 = unsafe { field(self.0, offset!(inode_mode)) };
+        mode & KIND == BLOCK
+    }
+
     /// The number of names that the object has.
     #[inline(always)]
     pub fn links(self) -> u32 {
@@ -223,6 +236,18 @@ impl Task {
     }
 }
 
+impl Mount {
+    /// What kind of file system it shows (include/uapi/linux/magic.h).
+    #[inline(always)]
+    pub fn magic(self) -> u64 {
+        // SAFETY: a mount, and offsets of `struct vfsmount` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(mount_sb));
+            field(sb, offset!(sb_magic))
+        }
+    }
+}
+
 impl BpfMap {
     /// The number by which bpf(2) knows the map.
     #[inline(always)]
@@ -254,6 +279,8 @@ impl Path {
 }
 
 impl File {
+    /// `FMODE_WRITE` (include/linux/fs.h).
+    const WRITE: u32 = 1 << 1;
     /// `FMODE_CREATED` (include/linux/fs.h): this open made the file.
     const CREATED: u32 = 1 << 20;
     /// `__O_TMPFILE` (include/uapi/asm-generic/fcntl.h): this open made a file without a name.
@@ -271,6 +298,14 @@ impl File {
     pub fn inode(self) -> Inode {
         // SAFETY: a file, and an offset of `struct file`.
         Inode(unsafe { field(self.0, offset!(file_inode)) })
+    }
+
+    /// Whether it is open for writing.
+    #[inline(always)]
+    pub fn is_writable(self) -> bool {
+        // SAFETY: a file, and an offset of `struct file`.
+        let mode: u32 = unsafe { field(self.0, offset!(file_mode)) };
+        mode & Self::WRITE != 0
     }
 
     /// Whether this open created the object.

@@ -25,7 +25,7 @@ use blastradius_common::{Operation, member::PROGRAM_NUMBER};
 
 use crate::{
     judge::{PASSED, judge},
-    kernel::{BpfMap, BpfProgram, Dentry, Exec, File, Path, Task},
+    kernel::{BpfMap, BpfProgram, Dentry, Exec, File, Mount, Path, Task},
     walk::Place,
 };
 
@@ -142,6 +142,12 @@ pub fn ptrace_access_check(ctx: LsmContext) -> i32 {
     tamper::judge_trace(argument!(Task, ctx, 0), ctx.arg::<u32>(1))
 }
 
+/// May this mount go? (`sb_umount(mount, flags)`)
+#[lsm(hook = "sb_umount")]
+pub fn sb_umount(ctx: LsmContext) -> i32 {
+    tamper::judge_umount(argument!(Mount, ctx, 0))
+}
+
 /// May this map be opened? (`bpf_map(map, mode)`)
 #[lsm(hook = "bpf_map")]
 pub fn bpf_map(ctx: LsmContext) -> i32 {
@@ -154,7 +160,7 @@ pub fn bpf_prog(ctx: LsmContext) -> i32 {
     tamper::judge_descriptor(PROGRAM_NUMBER + u64::from(argument!(BpfProgram, ctx, 0).id()))
 }
 
-/// Did this open create the file? (`file_open(file)`)
+/// May this file be open, and did this open create it? (`file_open(file)`)
 #[lsm(hook = "file_open")]
 pub fn file_open(ctx: LsmContext) -> i32 {
     let Some(member) = maps::member(kernel::current()) else { return PASSED };
@@ -162,7 +168,7 @@ pub fn file_open(ctx: LsmContext) -> i32 {
     if file.is_new() {
         born::give_birth(member.session, file.inode());
     }
-    PASSED
+    content::judge_open(member, file)
 }
 
 /// Is the child of this fork guarded? (`task_alloc(task, clone_flags)`)

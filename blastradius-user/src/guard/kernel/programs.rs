@@ -10,6 +10,7 @@ use aya_obj::Object;
 
 use super::{
     btf::{Btf, BtfError},
+    caveats::Caveats,
     error::LoadError,
     sys::{self, ProgramKind},
 };
@@ -38,17 +39,30 @@ struct Hook {
     name: &'static str,
     /// It returns nothing: on the second rung it can be watched, not modified, and need not be.
     void: bool,
-    /// Kernels without it do what it judges by way of another hook of the table.
-    optional: bool,
+    /// What a kernel may do that cannot have it.
+    otherwise: Otherwise,
+}
+
+/// What it means that a hook is missing, or takes no programs.
+#[derive(Clone, Copy)]
+enum Otherwise {
+    /// The rung is not to be had.
+    Fail,
+    /// What it judges is judged by another hook of the table.
+    Judged,
+    /// What it judges is not enforced, in words.
+    Unenforced(&'static str),
 }
 
 const fn judging(name: &'static str) -> Hook {
-    Hook { name, void: false, optional: false }
+    Hook { name, void: false, otherwise: Otherwise::Fail }
 }
 
 const fn watching(name: &'static str) -> Hook {
-    Hook { name, void: true, optional: false }
+    Hook { name, void: true, otherwise: Otherwise::Fail }
 }
+
+const CHOWN: &str = "changes of owner are not judged: the kernel's hook takes no programs before 6.0";
 
 /// Hooks without which nothing is enforced, or too much.
 const HOOKS: &[Hook] = &[
@@ -61,9 +75,10 @@ const HOOKS: &[Hook] = &[
     judging("path_link"),
     judging("path_truncate"),
     // Before 6.2 path_truncate is asked for open files too.
-    Hook { optional: true, ..judging("file_truncate") },
+    Hook { otherwise: Otherwise::Judged, ..judging("file_truncate") },
     judging("path_chmod"),
-    judging("path_chown"),
+    // Takes structures by value, which programs cannot have before 6.0.
+    Hook { otherwise: Otherwise::Unenforced(CHOWN), ..judging("path_chown") },
     judging("file_open"),
     judging("task_alloc"),
     watching("task_free"),
@@ -72,6 +87,7 @@ const HOOKS: &[Hook] = &[
     judging("ptrace_access_check"),
     judging("bpf_map"),
     judging("bpf_prog"),
+    judging("sb_umount"),
 ];
 
 /// Functions whose success makes something born. Their signatures move, so the object has a program per position.
@@ -98,25 +114,31 @@ pub(super) struct Programs {
     pub(super) identify_link: Option<OwnedFd>,
     /// [`ENROL`].
     pub(super) enrol: OwnedFd,
-    /// What is weaker than it should be here, for people: never looser.
-    pub(super) stricter: Vec<String>,
+    /// What is otherwise than it should be here.
+    pub(super) caveats: Caveats,
 }
 
 /// Loads every program of `object`, which is relocated already.
 pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, LoadError> {
     let mut programs = Loader { object, btf, rung };
     let mut attached = Vec::new();
+    let mut caveats = Caveats::default();
     for hook in HOOKS {
-        match programs.hook(hook) {
-            Err(LoadError::HookAbsent { .. }) if hook.optional => {}
-            program => attached.push(Loaded { name: hook.name, program: program? }),
+        let program = programs.hook(hook);
+        match (program, hook.otherwise) {
+            (Err(LoadError::HookAbsent { .. }), Otherwise::Judged) => {}
+            (Err(error), Otherwise::Unenforced(what)) if error.is_incapable() => {
+                caveats.unenforced.push(what.to_owned());
+            }
+            (program, _) => attached.push(Loaded { name: hook.name, program: program? }),
         }
     }
-    let mut stricter = Vec::new();
     for function in CREATIONS {
         match programs.creation(function)? {
             Some(program) => attached.push(Loaded { name: function, program }),
-            None => stricter.push(format!("what {function} creates is not told from what was there before")),
+            None => caveats
+                .stricter
+                .push(format!("what {function} creates is not told from what was there before")),
         }
     }
     let identify = programs.hook(&judging(IDENTIFY))?;
@@ -125,14 +147,14 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
         false => {
             let identify = programs.hook(&judging(IDENTIFY))?;
             let link = sys::attach(identify.as_fd())?;
-            stricter.push(
+            caveats.stricter.push(
                 "stat(2) is watched all the time: a program can be attached only once before 5.13".to_owned(),
             );
             (identify, Some(link))
         }
     };
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
-    Ok(Programs { attached, identify, identify_link, enrol, stricter })
+    Ok(Programs { attached, identify, identify_link, enrol, caveats })
 }
 
 /// Whether a program can be attached again after its link was closed (since 5.13).

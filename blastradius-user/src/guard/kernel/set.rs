@@ -4,7 +4,6 @@ use std::{
     collections::HashMap,
     fs, io,
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
-    path::Path,
 };
 
 use aya::{EbpfLoader, Pod, maps::Map};
@@ -14,6 +13,7 @@ use blastradius_common::{
 
 use super::{
     btf::{Btf, BtfError},
+    caveats::Caveats,
     error::LoadError,
     place::{self, Lock, Want},
     programs::{self, ENROL, IDENTIFY, Rung},
@@ -37,7 +37,7 @@ unsafe impl Pod for Facts {}
 pub(super) struct Set {
     pub(super) name: String,
     pub(super) rung: Rung,
-    pub(super) stricter: Vec<String>,
+    pub(super) caveats: Caveats,
     pub(super) tasks: Table<u64, Member>,
     pub(super) own: Table<ObjectKey, u32>,
     pub(super) below: Table<ObjectKey, Below>,
@@ -53,7 +53,12 @@ pub(super) struct Set {
     identify: OwnedFd,
     enrol: OwnedFd,
     users: Lock,
+    /// Held, so that the programs stay attached also if someone takes the pins' file system away.
+    _links: Vec<OwnedFd>,
 }
+
+/// What the pins of links begin with.
+const LINK: &str = "on_";
 
 /// The maps that another process must find again, by their names in the object.
 const MAPS: &[&str] = &[
@@ -98,10 +103,8 @@ impl Set {
         for map in MAPS {
             maps.insert((*map).to_owned(), sys::pinned(&directory.join(map))?);
         }
-        let stricter = fs::read_to_string(Path::new("/run/blastradius").join(format!("{name}.stricter")))
-            .map(|text| text.lines().map(str::to_owned).collect())
-            .unwrap_or_default();
-        Self::assemble(name, rung, stricter, maps, identify, enrol).map(Some)
+        let caveats = Caveats::from_text(&fs::read_to_string(place::notes_file(name)).unwrap_or_default());
+        Self::assemble(name, rung, caveats, maps, identify, enrol).map(Some)
     }
 
     /// Loads `object`, attaches its programs and pins everything. On error nothing is left.
@@ -144,7 +147,7 @@ impl Set {
         for loaded in &programs.attached {
             let link = sys::attach(loaded.program.as_fd())
                 .map_err(|error| not_permitted(&format!("attaching {}", loaded.name), error))?;
-            pin(link.as_fd(), &format!("on_{}", loaded.name))?;
+            pin(link.as_fd(), &format!("{LINK}{}", loaded.name))?;
         }
         if let Some(link) = &programs.identify_link {
             pin(link.as_fd(), IDENTIFY_LINK)?;
@@ -159,9 +162,8 @@ impl Set {
         for program in loaded.chain([&programs.identify, &programs.enrol]) {
             taboo.push(PROGRAM_NUMBER + u64::from(sys::object_id(program.as_fd())?));
         }
-        let notes = Path::new("/run/blastradius").join(format!("{name}.stricter"));
-        fs::write(notes, programs.stricter.join("\n"))?;
-        let set = Self::assemble(name, rung, programs.stricter, maps, programs.identify, programs.enrol)?;
+        fs::write(place::notes_file(name), programs.caveats.to_text())?;
+        let set = Self::assemble(name, rung, programs.caveats, maps, programs.identify, programs.enrol)?;
         taboo.iter().try_for_each(|number| set.taboo.insert(number, &1))?;
         Ok(set)
     }
@@ -169,7 +171,7 @@ impl Set {
     fn assemble(
         name: &str,
         rung: Rung,
-        stricter: Vec<String>,
+        caveats: Caveats,
         mut maps: HashMap<String, OwnedFd>,
         identify: OwnedFd,
         enrol: OwnedFd,
@@ -178,10 +180,17 @@ impl Set {
             maps.remove(map).ok_or_else(|| LoadError::Object(format!("it has no map {map}")))
         };
         let users = Lock::take(&place::users_file(name), Want::Shared)?;
+        let mut links = Vec::new();
+        for pin in fs::read_dir(place::pins(name))? {
+            let pin = pin?;
+            if pin.file_name().to_string_lossy().starts_with(LINK) {
+                links.push(sys::pinned(&pin.path())?);
+            }
+        }
         Ok(Self {
             name: name.to_owned(),
             rung,
-            stricter,
+            caveats,
             tasks: Table::new(take("TASKS")?)?,
             own: Table::new(take("OWN")?)?,
             below: Table::new(take("BELOW")?)?,
@@ -197,6 +206,7 @@ impl Set {
             identify,
             enrol,
             users,
+            _links: links,
         })
     }
 

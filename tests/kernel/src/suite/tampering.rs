@@ -1,6 +1,7 @@
 //! A guarded task leaves the guard alone; roles belong to binaries, not to names.
 
 use std::{
+    os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -17,6 +18,7 @@ use crate::{
 pub(crate) const TESTS: &[Test] = &[
     Test { name: "a guarded task cannot kill, trace or write into its supervisor", body: supervisor },
     Test { name: "a guarded task cannot open the guard's maps and programs", body: bpf_objects },
+    Test { name: "a guarded task cannot unmount what holds the pins", body: unmount },
     Test {
         name: "a role goes with the binary, and not to what it executes unless it is passed on",
         body: roles,
@@ -70,6 +72,26 @@ fn bpf_objects(machine: &Machine) {
     }
 }
 
+fn unmount(machine: &Machine) {
+    let world = machine.world("unmount");
+    let umount = |path: &'static std::ffi::CStr| {
+        // SAFETY: a live string.
+        world.guarded(|| outcome(unsafe { libc::umount2(path.as_ptr(), libc::MNT_DETACH) }.into()))
+    };
+    assert_eq!(umount(c"/sys/fs/bpf"), REFUSED);
+    assert_eq!(umount(c"/sys"), REFUSED);
+    let own = world.guarded(|| {
+        let target = format!("{}\0", world.path("scope/directory").display());
+        let none = std::ptr::null();
+        // SAFETY: live strings that end in a zero.
+        unsafe {
+            assert_eq!(libc::mount(c"none".as_ptr(), target.as_ptr().cast(), c"tmpfs".as_ptr(), 0, none), 0);
+            outcome(libc::umount2(target.as_ptr().cast(), 0).into())
+        }
+    });
+    assert_eq!(own, DONE);
+}
+
 /// Lays down busybox under a name of its own: another inode, which can have a role. Scripts run by it execute `rm` by path.
 fn binary(root: &Path, name: &str) -> PathBuf {
     let path = root.join(name);
@@ -82,7 +104,6 @@ fn run(program: &Path, script: String) -> Outcome {
         Command::new(program).arg0("sh").args(["-c", &script]).stderr(std::process::Stdio::null()).status();
     Outcome::from_errno(status.ok().and_then(|status| status.code()).unwrap_or(libc::EIO))
 }
-use std::os::unix::process::CommandExt as _;
 
 fn roles(machine: &Machine) {
     let world = machine.world_with("roles", |root, plan| {
