@@ -17,8 +17,8 @@ use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
+use crate::policy::Policy;
 use crate::policy::mode::Mode;
-use crate::policy::{Policy, Start};
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -86,8 +86,7 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy =
-        Policy::load(&system, Start { session: true, own: std::slice::from_ref(&state), trust: None });
+    let policy = system.session_policy(std::slice::from_ref(&state));
     mended(&policy)?;
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });

@@ -5,7 +5,8 @@
 use std::io;
 
 use super::denied::Denied;
-use super::kernel::{EventStream, Kernel, Session, canary};
+use super::kernel::{Caveats, EventStream, Kernel, Session, canary};
+use super::landlock::unenforced::Unenforced;
 use crate::policy::plan::Plan;
 
 /// A session's hold on the kernel: its plan in force, its refusals to hear.
@@ -36,9 +37,11 @@ impl KernelRung {
         self.kernel.rung().name()
     }
 
-    /// What is stricter here than the policy says.
-    pub fn stricter(&self) -> Vec<String> {
-        self.kernel.stricter().to_vec()
+    /// In what the rung departs from the policy on this kernel.
+    pub fn departures(&self) -> Vec<Unenforced> {
+        let Caveats { stricter, unenforced } = self.kernel.caveats();
+        let lacks = unenforced.iter().cloned().map(Unenforced::KernelLacks);
+        lacks.chain(stricter.iter().cloned().map(Unenforced::Kernel)).collect()
     }
 
     /// The next fork of the calling thread is born guarded.

@@ -176,7 +176,7 @@ pub fn stand_on_kernel(plan: &Plan) -> Result<Foothold, PassedOver> {
     let (kernel, proved) = KernelRung::stand(plan).map_err(|why| PassedOver { rung: "kernel", why })?;
     Ok(Foothold {
         rung: Rung::Kernel(kernel.name()),
-        unenforced: kernel.stricter().into_iter().map(Unenforced::Kernel).collect(),
+        unenforced: kernel.departures(),
         kernel: Some(kernel),
         ruleset: None,
         no_new_privs: !may_administer(),

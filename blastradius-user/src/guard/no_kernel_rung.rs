@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 
 use super::denied::Denied;
+use super::landlock::unenforced::Unenforced;
 use crate::policy::plan::Plan;
 
 /// Cannot exist.
@@ -25,7 +26,7 @@ impl KernelRung {
     }
 
     /// See the module that this stands for.
-    pub fn stricter(&self) -> Vec<String> {
+    pub fn departures(&self) -> Vec<Unenforced> {
         match self.0 {}
     }
 

@@ -86,8 +86,10 @@ pub enum Unenforced {
         /// The line of policy that protects something below it.
         origin: String,
     },
-    /// What the kernel rung says of itself.
+    /// What the kernel rung refuses beyond the policy on this kernel.
     Kernel(String),
+    /// What the policy refuses and the kernel rung cannot, on this kernel.
+    KernelLacks(String),
     /// An `allow D` lets D itself go, which needs a right on D's parent.
     ScopeItself {
         /// D.
@@ -108,7 +110,8 @@ impl Unenforced {
             | Self::FileSystem { .. }
             | Self::Truncation
             | Self::Metadata
-            | Self::BlockDevices => Errs::Looser,
+            | Self::BlockDevices
+            | Self::KernelLacks(_) => Errs::Looser,
             Self::Born
             | Self::Grants
             | Self::Roles
@@ -146,7 +149,8 @@ impl Unenforced {
             Self::Reparenting => "no renames across directories",
             Self::NoNewPrivs => "no sudo",
             Self::Siblings { .. } => "directories with a denied place are frozen",
-            Self::Kernel(_) => "hooks that this kernel lacks",
+            Self::Kernel(_) => "stricter than the policy on this kernel",
+            Self::KernelLacks(_) => "hooks that this kernel lacks",
             Self::ScopeItself { .. } => "scope roots stay",
         }
     }
@@ -212,7 +216,7 @@ impl Unenforced {
                 "files directly in {} cannot be removed or renamed, because something below it is protected ({origin})",
                 directory.display()
             ),
-            Self::Kernel(sentence) => sentence.clone(),
+            Self::Kernel(sentence) | Self::KernelLacks(sentence) => sentence.clone(),
             Self::ScopeItself { place } => {
                 format!("{} itself cannot be removed, only what is in it", place.display())
             }
