@@ -133,10 +133,10 @@ impl Analyst {
 fn is_script_file(request: &ExecRequest) -> bool {
     const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
     let name = request.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-    let text = request.argv.iter().skip(1).any(|word| {
-        let word = word.as_bytes();
-        word.starts_with(b"-") && !word.starts_with(b"--") && word.contains(&b'c')
-    });
+    // Options come before the script's name; what follows it is the script's own.
+    let options =
+        request.argv.iter().skip(1).map(|word| word.as_bytes()).take_while(|word| word.starts_with(b"-"));
+    let text = options.into_iter().any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
     if SHELLS.contains(&name) { !text } else { has_header(request) }
 }
 
@@ -220,6 +220,7 @@ mod tests {
         };
         assert!(!is_script("/bin/sh", &["sh", "-ec", "rm x"]));
         assert!(is_script("/bin/bash", &["bash", "x.sh"]));
+        assert!(is_script("/bin/bash", &["bash", "x.sh", "-c", "rm x"]));
         assert!(is_script("script", &["script"]));
         assert!(!is_script("binary", &["binary"]));
     }

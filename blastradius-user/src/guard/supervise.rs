@@ -386,6 +386,8 @@ impl Guard {
                     // Whoever kills the front process wants the session to end; it stays guarded while it does.
                     self.front_is_there = false;
                     self.signal_agent(libc::SIGTERM);
+                    // Or it would stay pending in an agent that is stopped.
+                    self.signal_agent(libc::SIGCONT);
                     break;
                 }
             }

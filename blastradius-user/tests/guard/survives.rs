@@ -5,8 +5,12 @@ use crate::ground::{Ground, stderr, stdout};
 #[test]
 fn python_may_empty_the_project_and_not_the_home() {
     let ground = Ground::new();
-    let script =
-        "import os, shutil\nshutil.rmtree('src')\nshutil.rmtree(os.environ['HOME'], ignore_errors=True)\n";
+    // Spelled so that no reader of the text could know: the rung alone must hold.
+    let script = "import os, shutil
+rm = getattr(shutil, 'rm' + 'tree')
+rm('src')
+rm(os.environ['HO' + 'ME'], ignore_errors=True)
+";
     let output = ground.run(&[], &["python3", "-c", script]).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     assert!(!ground.at("home/project/src").exists());
