@@ -89,13 +89,29 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
     if matches!(name, "curl" | "wget") {
         fetched(evaluator, name, args);
     }
+    if matches!(name, "ln" | "mv") {
+        let symbolic = args.iter().any(|field| {
+            field.as_known().is_some_and(|word| {
+                word == "--symbolic"
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains('s'))
+            })
+        });
+        let words = operands(args, "tS");
+        evaluator.note_made(name, &words, symbolic)?;
+    }
     if matches!(name, "mkdir" | "touch") {
+        let parents = args.iter().any(|field| {
+            field.as_known().is_some_and(|word| {
+                word == "--parents"
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains('p'))
+            })
+        });
         for field in operands(args, "mZ") {
             let base = evaluator.state.cwd.clone();
             if let Some(path) = evaluator.path_of(field, &base)
                 && matches!(evaluator.world.look(&path), Look::Absent)
             {
-                evaluator.born(path);
+                evaluator.born(path, parents);
             }
         }
     }

@@ -68,9 +68,14 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.born.push(path.clone());
         }
     }
-    for path in &other.files.links {
-        if !files.links.contains(path) {
-            files.links.push(path.clone());
+    for link in &other.files.links {
+        if !files.links.contains(link) {
+            files.links.push(link.clone());
+        }
+    }
+    for moved in &other.files.moves {
+        if !files.moves.contains(moved) {
+            files.moves.push(moved.clone());
         }
     }
     for (path, from) in &other.files.fetched {

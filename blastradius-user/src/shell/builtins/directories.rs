@@ -15,8 +15,7 @@ use crate::shell::world::{Kind, Look};
 pub(super) fn cd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
     let mut operands = args;
     while let Some(option) = operands.first().and_then(Field::as_known) {
-        let is_option = option == "--" || (option.len() > 1 && option.starts_with('-') && option != "--");
-        if !is_option || option == "-" {
+        if option.len() < 2 || !option.starts_with('-') {
             break;
         }
         operands = &operands[1..];

@@ -66,6 +66,10 @@ impl<'w> Evaluator<'w> {
                         *recursive = true;
                     }
                 }
+                for also in self.moved_here(act, &target) {
+                    self.add_effect(also, program);
+                }
+                let target = self.through_links(target);
                 if self.is_born(&target.operand, &target.base) {
                     if self.traces() {
                         let what = format!("{} was made by this text", describe_text(&target.operand.text));
@@ -115,21 +119,7 @@ impl<'w> Evaluator<'w> {
                 Err(_) if inside.starts_with(&place) => host.clone(),
                 Err(_) => continue,
             };
-            let shown = path.to_string_lossy();
-            let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &*shown };
-            let mut field = Field::literal(shown);
-            field.source = operand.source.clone();
-            if let Some(glob) = &operand.glob {
-                let slash = if shown == "/" { "" } else { "/" };
-                field.text = Abstract::known(&format!("{shown}{slash}{}", glob.pattern));
-                let glob = crate::shell::value::Glob {
-                    base: path.clone(),
-                    pattern: glob.pattern.clone(),
-                    matches: Vec::new(),
-                    count: glob.count.max(1),
-                };
-                field.glob = Some(Rc::new(glob));
-            }
+            let field = super::made::moved_to(operand, &path);
             let target = crate::policy::effect::PathTarget { operand: field, ..target.clone() };
             found.push(Effect::Path { act: *act, target });
         }
@@ -225,7 +215,7 @@ impl Machine for Caller<'_, '_> {
         if let Some(path) = self.evaluator.path_of(operand, &base)
             && matches!(self.evaluator.world.look(&path), Look::Absent)
         {
-            self.evaluator.born(path);
+            self.evaluator.born(path, false);
         }
     }
 
