@@ -200,6 +200,9 @@ pub(crate) struct Files {
     pub(crate) links: Vec<(PathBuf, PathBuf)>,
     /// What the text has moved: the operand, where it was read, and where it is now.
     pub(crate) moves: Vec<super::eval::MovedFrom>,
+    /// Working directories that the text has made under a name that nobody knows (`cd "$(mktemp -d)"`), by the reason
+    /// for which they are not known.
+    pub(crate) places: Vec<Rc<str>>,
 }
 
 impl Files {
@@ -424,7 +427,7 @@ impl Outcome {
     }
 
     /// Without what holds only inside the shell or function that the outcome comes from.
-    pub(crate) fn from_inside(mut self) -> Self {
+    pub(crate) fn seen_from_outside(mut self) -> Self {
         for facts in [&mut self.if_ok, &mut self.if_fail] {
             facts.retain(|fact| !matches!(fact, Fact::All(_) | Fact::Cwd(_)));
         }

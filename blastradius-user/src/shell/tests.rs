@@ -192,11 +192,13 @@ fn what_the_text_made_is_left_out() {
         "T=$(mktemp -d); rm -rf \"$T\"",
         "rm -rf \"$(mktemp -d)\"/*",
         "T=$(mktemp -d); trap 'rm -rf \"$T\"' EXIT",
+        "T=$(mktemp -d) && cd \"$T\" && rm -rf *",
         "mkdir /tmp/fresh && rm -rf /tmp/fresh",
         "mkdir -p /tmp/a/b && cd /tmp/a && rm -rf *",
     ] {
         assert_eq!(removed(text), [""; 0], "{text}");
     }
+    assert_eq!(removed("T=$(mktemp -d); cd \"$T\"; rm -rf *"), ["*"]);
     // It cannot be made, for what is above it is missing.
     assert_eq!(removed("mkdir /nope/x; rm -rf /nope/x"), ["/nope/x"]);
     // What lies there now was somewhere else before.
@@ -214,6 +216,7 @@ fn listings_keep_what_they_select() {
         "find /etc -name '*.bak' | while read -r f; do rm \"$f\"; done",
         "while read f; do rm $f; done < <(find /etc -name '*.bak')",
         "for f in $(find /etc -name '*.bak'); do rm \"$f\"; done",
+        "find /etc | grep bak | xargs rm",
         "mapfile -t all < <(find /etc -name '*.bak'); rm \"${all[@]}\"",
     ] {
         let evaluation = evaluate(text);

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::policy::effect::Base;
 use crate::programs::Input;
-use crate::shell::eval::{Evaluator, base_text, look_through};
+use crate::shell::eval::{Evaluator, base_text, is_below_born_hole, look_through};
 use crate::shell::glob::normal_join;
 use crate::shell::limits::Eval;
 use crate::shell::state::{Fact, Facts, Outcome};
@@ -52,6 +52,9 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     };
     let Some(known) = text.as_known() else {
         let why = describe(&text, &field.source);
+        if is_below_born_hole(&text) {
+            Rc::make_mut(&mut evaluator.state.files).places.push(why.clone());
+        }
         return Ok(go(evaluator, Base::Unknown(why), false));
     };
     if known.is_empty() {

@@ -131,6 +131,12 @@ impl<'w> Evaluator<'w> {
         if is_below_born_hole(&operand.text) {
             return true;
         }
+        if let Base::Unknown(why) = base
+            && self.state.files.places.contains(why)
+            && let Some(text) = operand.text.as_known()
+        {
+            return !text.starts_with('/') && !text.split('/').any(|part| part == "..");
+        }
         if self.state.files.born.is_empty() {
             return false;
         }

@@ -26,7 +26,7 @@ use blastradius_common::RuleId;
 pub(crate) use self::dispatch::base_name;
 pub(crate) use self::machine::{Said, field_value};
 pub(crate) use self::made::MovedFrom;
-pub(crate) use self::redirect::Stdin;
+pub(crate) use self::redirect::{Stdin, is_below_born_hole};
 pub(crate) use self::replay::Choice;
 pub(crate) use self::test::variable_of;
 pub(crate) use self::variables::{Read, base_text};

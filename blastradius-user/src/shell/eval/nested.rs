@@ -224,7 +224,11 @@ impl Evaluator<'_> {
                 }
             }
         }
-        if left { Outcome { status: self.state.status, ..Outcome::default() } } else { outcome.from_inside() }
+        if left {
+            Outcome { status: self.state.status, ..Outcome::default() }
+        } else {
+            outcome.seen_from_outside()
+        }
     }
 
     /// A recursion that is not followed may have changed whatever the function changes.
