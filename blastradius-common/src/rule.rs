@@ -18,6 +18,11 @@ macro_rules! rule_ids {
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)* }
             }
+
+            /// The rule with this discriminant, if there is one.
+            pub fn from_u16(value: u16) -> Option<Self> {
+                Self::ALL.get(usize::from(value)).copied()
+            }
         }
     };
 }
@@ -95,6 +100,4 @@ rule_ids! {
     QuotedTooMuch = "quoted-too-much",
     /// A letter that looks like another, or like nothing, stands in a destructive command.
     LookAlike = "look-alike-character",
-    /// The command takes the machine down by exhausting it.
-    Exhaustion = "resource-exhaustion",
 }

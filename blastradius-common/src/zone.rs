@@ -50,6 +50,42 @@ pub enum Operation {
     MetadataRecursive = 5,
 }
 
+impl Operation {
+    /// All operations.
+    pub const ALL: [Self; 6] =
+        [Self::Remove, Self::MoveOut, Self::Truncate, Self::Replace, Self::Metadata, Self::MetadataRecursive];
+
+    /// The word used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Remove => "remove",
+            Self::MoveOut => "move out",
+            Self::Truncate => "truncate",
+            Self::Replace => "replace",
+            Self::Metadata => "change metadata of",
+            Self::MetadataRecursive => "change metadata below",
+        }
+    }
+
+    /// The operation with this discriminant, if there is one.
+    pub const fn from_u8(value: u8) -> Option<Self> {
+        if (value as usize) < Self::ALL.len() { Some(Self::ALL[value as usize]) } else { None }
+    }
+
+    /// The zones that permit this operation, bit n for discriminant n: [`Zone::permits`] as the kernel side asks it.
+    pub const fn permitting(self) -> u32 {
+        let mut zones = 0;
+        let mut index = 0;
+        while index < Zone::ALL.len() {
+            if Zone::ALL[index].permits(self) {
+                zones |= 1 << Zone::ALL[index] as u32;
+            }
+            index += 1;
+        }
+        zones
+    }
+}
+
 impl Zone {
     /// All zones, in the order of the table in the documentation.
     pub const ALL: [Self; 12] = [
@@ -109,5 +145,29 @@ impl Zone {
             Self::Config => matches!(operation, Truncate | Replace | Metadata),
             Self::Personal | Self::System | Self::Other => matches!(operation, Metadata),
         }
+    }
+
+    /// The rule that a refusal in this zone names.
+    pub const fn rule(self) -> crate::RuleId {
+        use crate::RuleId;
+        match self {
+            Self::Floor => RuleId::FloorPath,
+            Self::Root => RuleId::ScopeRoot,
+            Self::History => RuleId::GitHistory,
+            Self::Own => RuleId::OwnFiles,
+            Self::Denied => RuleId::DeniedPath,
+            Self::Scope
+            | Self::Born
+            | Self::State
+            | Self::Config
+            | Self::Personal
+            | Self::System
+            | Self::Other => RuleId::OutOfScope,
+        }
+    }
+
+    /// Whether having been created by the session lifts the zone's word: not where someone said no by name.
+    pub const fn yields_to_born(self) -> bool {
+        !matches!(self, Self::Floor | Self::Root | Self::Own | Self::Denied)
     }
 }

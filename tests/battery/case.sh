@@ -53,7 +53,7 @@ as=(); [ "$uid" = 0 ] || as=(setpriv --reuid "$uid" --regid "$uid" --clear-group
 state > "$case_dir/before"; counts > "$case_dir/before.count"
 cp "$BLASTRADIUS" "$root/usr/local/bin/blastradius"
 rm -f "$root/tmp/base" "$root/tmp/setup"
-chroot "$root" "${as[@]}" "${environment[@]}" bash -c 'cd "$1" && blastradius check --json --unattended -- "$(cat /tmp/command)"' \
+chroot "$root" "${as[@]}" "${environment[@]}" bash -c 'cd "$1" && /usr/local/bin/blastradius check --json --unattended -- "$(cat /tmp/command)"' \
   bash "$cwd" > "$case_dir/text.json" 2> "$case_dir/text.err"
 [ "${1-}" = text-only ] && exit 0
 timeout 25 chroot "$root" "${as[@]}" "${environment[@]}" bash -c 'cd "$1" && shift && exec "$@"' bash "$cwd" \

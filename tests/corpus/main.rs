@@ -1,9 +1,11 @@
 //! Every case of `text.jsonl` gets the answer that it asks for.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use blastradius::analysis::{Report, Subject, analyze};
 use blastradius::policy::mode::{Asker, Mode, Surface};
+use blastradius::policy::rules::RULES;
 use blastradius::policy::{Policy, Start};
 use blastradius::programs::Dialect;
 use blastradius_tests::cases::{self, Answer, Case};
@@ -60,4 +62,55 @@ fn no_deny_is_allowed_no_allow_is_stopped_and_ninety_nine_in_a_hundred_are_equal
     );
     println!("{summary}");
     assert!(missed.is_empty() && stopped.is_empty() && wrong * 100 <= cases.len(), "{summary}");
+}
+
+#[test]
+fn every_suggestion_is_itself_allowed() {
+    let cases = cases::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/text.jsonl"));
+    let mut stopped = Vec::new();
+    let mut tried = HashSet::new();
+    for case in &cases {
+        for advice in answer(case).findings.into_iter().filter_map(|finding| finding.advice) {
+            if !tried.insert((advice.clone(), case.cwd.clone(), case.env.clone())) {
+                continue;
+            }
+            let instead = answer(&Case { command: advice.clone(), ..case.clone() });
+            if Answer::of(instead.verdict) != Answer::Allow {
+                let rules: Vec<&str> = instead.findings.iter().map(|finding| finding.rule.id()).collect();
+                stopped.push(format!(
+                    "{} {:?}: {advice:?} is {} {rules:?}",
+                    case.id,
+                    case.command,
+                    instead.verdict.name()
+                ));
+            }
+        }
+    }
+    assert!(stopped.is_empty(), "{} suggestions are stopped:\n{}", stopped.len(), stopped.join("\n"));
+}
+
+/// The answer where nobody can be asked: there every rule of the table binds.
+fn unattended(command: &str) -> Report {
+    let case = cases::plain(command);
+    let world = fixture::world(&case);
+    let policy = Policy::load(&world, Start::default());
+    let subject = Subject::Text { text: command.into(), dialect: Dialect::Bash };
+    analyze(&subject, &world, &policy, Asker { mode: Mode::Strict, surface: Surface::Text })
+}
+
+#[test]
+fn the_examples_of_the_rule_table_are_answered_as_it_says() {
+    let mut wrong = Vec::new();
+    for rule in RULES {
+        // Examples that need a file or another door say so behind the command.
+        let plain = !rule.refused.contains("    (with") && !rule.refused.starts_with("blastradius");
+        if plain && !unattended(rule.refused).findings.iter().any(|finding| finding.rule == rule.id) {
+            wrong.push(format!("{}: {:?} is not stopped by it", rule.id.id(), rule.refused));
+        }
+        let passes = answer(&cases::plain(rule.allowed)).verdict;
+        if !rule.allowed.starts_with("blastradius") && Answer::of(passes) != Answer::Allow {
+            wrong.push(format!("{}: {:?} is {}", rule.id.id(), rule.allowed, passes.name()));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

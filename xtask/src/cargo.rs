@@ -1,6 +1,10 @@
 //! Starting cargo once more, from inside a program that cargo started.
 
-use std::{env, path::PathBuf, process::Command, sync::OnceLock};
+use std::{
+    env,
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;
@@ -27,38 +31,44 @@ pub(crate) fn release(package: &str, binary: &str) -> Result<PathBuf> {
     Ok(house::target().join("release").join(binary))
 }
 
-/// Whether the workspace has a package, and in it a test target if one is named.
-pub(crate) fn has(package: &str, test: Option<&str>) -> Result<bool> {
-    let found = workspace()?.packages.iter().find(|candidate| candidate.name == package);
-    let has_test = |package: &Package, name: &str| {
-        package.targets.iter().any(|target| target.name == name && target.kind.iter().any(|k| k == "test"))
-    };
-    Ok(found.is_some_and(|package| test.is_none_or(|name| has_test(package, name))))
+/// Builds a test target without running it, and returns its path.
+pub(crate) fn test_program(package: &str, test: &str) -> Result<PathBuf> {
+    let mut command = cargo(&["test", "--no-run", "--locked", "--message-format=json-render-diagnostics"]);
+    command.args(["--package", package, "--test", test]).stderr(Stdio::inherit());
+    let messages = proc::capture(&mut command)?;
+    let found = messages.lines().find_map(|line| executable(line, test));
+    found.with_context(|| format!("cargo built no test {test} of {package}"))
+}
+
+/// The path in cargo's message that it has built the target, if this is that message.
+fn executable(message: &str, target: &str) -> Option<PathBuf> {
+    let message: Message = serde_json::from_str(message).ok()?;
+    (message.target?.name == target).then_some(message.executable?)
 }
 
 #[derive(Debug, Deserialize)]
-struct Workspace {
-    packages: Vec<Package>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Package {
-    name: String,
-    targets: Vec<Target>,
+struct Message {
+    target: Option<Target>,
+    executable: Option<PathBuf>,
 }
 
 #[derive(Debug, Deserialize)]
 struct Target {
     name: String,
-    kind: Vec<String>,
 }
 
-fn workspace() -> Result<&'static Workspace> {
-    static WORKSPACE: OnceLock<Workspace> = OnceLock::new();
-    if let Some(known) = WORKSPACE.get() {
-        return Ok(known);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_found_in_what_cargo_says() {
+        let built = r#"{"reason":"compiler-artifact","target":{"name":"battery","kind":["test"]},"executable":"/t/battery-1"}"#;
+        assert_eq!(executable(built, "battery"), Some("/t/battery-1".into()));
+        assert_eq!(executable(built, "corpus"), None);
+        let library =
+            r#"{"reason":"compiler-artifact","target":{"name":"battery","kind":["lib"]},"executable":null}"#;
+        assert_eq!(executable(library, "battery"), None);
+        assert_eq!(executable(r#"{"reason":"build-finished","success":true}"#, "battery"), None);
     }
-    let text = proc::capture(&mut cargo(&["metadata", "--no-deps", "--format-version=1", "--locked"]))?;
-    let read = serde_json::from_str(&text).context("cannot read what cargo says of the workspace")?;
-    Ok(WORKSPACE.get_or_init(|| read))
 }

@@ -3,11 +3,23 @@
 mod batch;
 mod check;
 mod completions;
+#[cfg(target_os = "linux")]
+mod doctor;
 mod exit;
 mod explain;
+mod hook;
+mod install;
+#[cfg(target_os = "linux")]
+mod log;
 mod man;
+mod mcp;
+#[cfg(target_os = "linux")]
+mod record;
 #[cfg(target_os = "linux")]
 mod run;
+mod shell;
+#[cfg(target_os = "linux")]
+mod why;
 mod wrapper;
 
 use std::ffi::OsString;
@@ -39,6 +51,25 @@ enum Command {
     /// Run an agent and everything that it starts under guard
     #[cfg(target_os = "linux")]
     Run(run::Args),
+    /// Prove what is enforced here, and say what to change to get more
+    #[cfg(target_os = "linux")]
+    Doctor(doctor::Args),
+    /// Print the log of a session
+    #[cfg(target_os = "linux")]
+    Log(log::Args),
+    /// Explain the last refusal
+    #[cfg(target_os = "linux")]
+    Why(why::Args),
+    /// Judge what an agent's hook hands over: one JSON document in, one out
+    Hook(hook::Args),
+    /// Put the hook into an agent's settings
+    Install(install::Args),
+    /// Take the hook out of an agent's settings
+    Uninstall(install::Args),
+    /// Be the shell of an agent: judge, then hand over to the real one
+    Shell(shell::Args),
+    /// Answer questions of an agent over MCP, on stdin and stdout
+    Mcp(mcp::Args),
     /// Print a completion script
     Completions(completions::Args),
     /// Print the manual page
@@ -47,7 +78,12 @@ enum Command {
 
 /// Reads the arguments of this process and does what they say.
 pub fn main() -> ExitCode {
-    run(std::env::args_os())
+    let mut args = std::env::args_os();
+    let name = args.next().unwrap_or_default();
+    match std::path::Path::new(&name).file_name() {
+        Some(shell) if shell::is_called(shell) => shell::stand_in(shell, args.collect()),
+        _ => run(std::iter::once(name).chain(args)),
+    }
 }
 
 fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -60,6 +96,17 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Explain(args)) => explain::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Run(args)) => run::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Doctor(args)) => doctor::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Log(args)) => log::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Why(args)) => why::main(args),
+        Some(Command::Hook(args)) => hook::main(args),
+        Some(Command::Install(args)) => install::main(args, install::Direction::In),
+        Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),
+        Some(Command::Shell(args)) => shell::main(args),
+        Some(Command::Mcp(args)) => mcp::main(args),
         Some(Command::Completions(args)) => completions::main(args),
         Some(Command::Man(args)) => man::main(args),
         None => wrapper::main(cli.wrapper),

@@ -7,15 +7,17 @@ use std::time::SystemTime;
 
 use anyhow::{Context as _, Result};
 
+use crate::guard::analyst::{Analyst, Uncovered};
 use crate::guard::child::OWN_FAILURE;
 use crate::guard::front::{self, Birth};
 use crate::guard::identity;
-use crate::guard::judge::{AllowAll, MakeJudge};
-use crate::guard::ladder::{self, Require, Wanted};
+use crate::guard::judge::MakeJudge;
+use crate::guard::ladder::{self, Foothold, Require, Rung, Wanted};
 use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
+use crate::policy::mode::Mode;
 use crate::policy::{Policy, Start};
 use crate::system::System;
 
@@ -84,7 +86,8 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
+    let policy =
+        Policy::load(&system, Start { session: true, own: std::slice::from_ref(&state), trust: None });
     mended(&policy)?;
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
@@ -94,7 +97,7 @@ fn prepare(args: Args) -> Result<Session> {
         env.extend(account.variables.iter().cloned());
     }
     env.push(("BLASTRADIUS_SESSION".into(), name.into()));
-    let make_judge: Arc<MakeJudge> = Arc::new(|| Box::new(AllowAll));
+    let make_judge = judges(policy, &foothold, args.audit);
     Ok(Session {
         program,
         argv: args.argv,
@@ -107,6 +110,16 @@ fn prepare(args: Args) -> Result<Session> {
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
     })
+}
+
+/// The exec layer looks after what the rung does not. In an audit no rung is in force.
+fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
+    let uncovered = match foothold.rung {
+        Rung::Kernel(_) | Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
+        Rung::Kernel(_) | Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
+    };
+    let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));
+    Arc::new(move || Box::new(Analyst::new(policy.clone(), uncovered.clone(), Mode::Unattended)))
 }
 
 /// A policy that says something it must not say protects nothing for certain, so nothing is started under it.

@@ -232,19 +232,24 @@ pub(super) fn restrict(ruleset: RawFd) -> Result<(), ChildError> {
 }
 
 fn trap_execs(trap: &ExecTrap) -> Result<(), ChildError> {
-    match install(&trap.program) {
+    match trap_and_send(&trap.program, &trap.socket) {
+        Err(error) if error.errno == Errno::EBUSY && trap.need == ListenerNeed::Wanted => Ok(()),
+        result => result,
+    }
+}
+
+/// Installs the filter and hands its listener over, or the errno of a failure.
+pub(super) fn trap_and_send(program: &[libc::sock_filter], socket: &OwnedFd) -> Result<(), ChildError> {
+    match install(program) {
         Ok(listener) => {
-            let sent = send(trap.socket.as_raw_fd(), 0, Some(listener));
+            let sent = send(socket.as_raw_fd(), 0, Some(listener));
             // Ours must be closed before the exec: a listener that the trapped task itself keeps open would let it wait
             // for ever once the supervisor is gone.
             // SAFETY: `listener` was returned by seccomp(2) and is used nowhere else.
             unsafe { libc::close(listener) };
             sent
         }
-        Err(error) if error.errno == Errno::EBUSY && trap.need == ListenerNeed::Wanted => {
-            send(trap.socket.as_raw_fd(), error.errno as i32, None)
-        }
-        Err(error) => Err(error),
+        Err(error) => send(socket.as_raw_fd(), error.errno as i32, None).and(Err(error)),
     }
 }
 

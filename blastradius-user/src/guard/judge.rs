@@ -27,16 +27,6 @@ pub trait ExecJudge {
 /// Makes a judge for the calling thread.
 pub type MakeJudge = dyn Fn() -> Box<dyn ExecJudge> + Send + Sync;
 
-/// Lets everything start: for rungs of the ladder below which nothing is analyzed, and for tests.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct AllowAll;
-
-impl ExecJudge for AllowAll {
-    fn judge(&mut self, _request: &ExecRequest) -> Answer {
-        Answer::Allow(None)
-    }
-}
-
 /// The answer about a caller that cannot be read: what cannot be resolved is refused.
 pub fn unreadable(error: ReadError) -> Report {
     refusal_of(RuleId::UnparseableLimit, "an exec that could not be read", error.to_string())
@@ -64,27 +54,5 @@ fn refusal_of(rule: RuleId, command: &str, reason: String) -> Report {
 
 /// The arguments as a shell would need them.
 pub fn command_line(request: &ExecRequest) -> String {
-    quote_all(&request.argv)
-}
-
-/// Words quoted for a shell, bytes that are no text shown as such.
-pub fn quote_all(words: &[std::ffi::OsString]) -> String {
-    words.iter().map(|word| quote(&word.to_string_lossy())).collect::<Vec<_>>().join(" ")
-}
-
-fn quote(word: &str) -> String {
-    const PLAIN: &str = "-_./=:,@%+";
-    let plain = !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || PLAIN.contains(c));
-    if plain { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_only_where_a_shell_needs_it() {
-        let words = ["rm", "-rf", "a b", "", "it's", "$HOME", "x=y"].map(Into::into);
-        assert_eq!(quote_all(&words), r"rm -rf 'a b' '' 'it'\''s' '$HOME' x=y");
-    }
+    crate::analysis::quote_all(&request.argv)
 }

@@ -8,10 +8,12 @@
 
 use std::io::{Read as _, Seek as _};
 use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
+use std::time::Duration;
 
 use libseccomp::error::SeccompError;
 use libseccomp::{ScmpAction, ScmpArch, ScmpFilterContext, ScmpNotifResp, ScmpNotifRespFlags, ScmpSyscall};
 use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// The system calls that are asked about.
 const TRAPPED: [&str; 2] = ["execve", "execveat"];
@@ -217,10 +219,19 @@ impl Listener {
 
     /// Whether no task with this filter is left (5.9).
     pub fn is_over(&self) -> bool {
-        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        self.poll(PollTimeout::ZERO).contains(PollFlags::POLLHUP)
+    }
+
+    /// Waits until there is something to receive, or to learn.
+    pub fn has_something_within(&self, time: Duration) -> bool {
+        !self.poll(PollTimeout::try_from(time).unwrap_or(PollTimeout::MAX)).is_empty()
+    }
+
+    fn poll(&self, timeout: PollTimeout) -> PollFlags {
         let mut fds = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
-        let _ = poll(&mut fds, PollTimeout::ZERO);
-        fds[0].revents().is_some_and(|events| events.contains(PollFlags::POLLHUP))
+        // An interrupted wait has seen nothing, which is what it says.
+        let _ = poll(&mut fds, timeout);
+        fds[0].revents().unwrap_or(PollFlags::empty())
     }
 
     /// Whether the caller still waits for the answer: what was read of it by pid was read of no other process.

@@ -5,7 +5,6 @@
 //! refusals about one place is folded into a count.
 
 use std::collections::HashMap;
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::os::fd::{AsRawFd as _, OwnedFd};
 use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _};
@@ -18,7 +17,7 @@ use serde_json::{Map, Value, json};
 use super::caller::{self, Ancestor};
 use super::secrets;
 use crate::analysis::Report;
-use crate::policy::finding::Finding;
+use crate::report::human;
 
 /// Which layer refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,32 +58,12 @@ pub struct Refusal {
 
 /// Longest text that is written to someone else's standard error: what a pipe takes in one piece (PIPE_BUF, pipe(7)).
 const LONGEST: usize = 4096;
-/// Findings shown; the log has them all.
-const SHOWN: usize = 3;
 
 impl Refusal {
-    /// The text for people and agents.
+    /// The text for people and agents, without colours: it goes to another program's output.
     pub fn text(&self) -> String {
-        let mut text = format!("blastradius  {}\n", self.headline());
-        row(&mut text, "command", &secrets::mask(&self.report.command));
-        if let Some(operation) = self.operation {
-            row(&mut text, "operation", operation);
-        }
-        for finding in self.report.findings.iter().take(SHOWN) {
-            show(&mut text, finding, &self.report.command);
-        }
-        if let Some(more) = self.report.findings.len().checked_sub(SHOWN).filter(|&more| more > 0) {
-            row(&mut text, "and", &format!("{more} more: blastradius why"));
-        }
-        cut(text)
-    }
-
-    fn headline(&self) -> &'static str {
-        match self.outcome {
-            Outcome::Refused => "BLOCKED",
-            Outcome::Audited => "would be BLOCKED (audit: it runs)",
-            Outcome::Warned => "warning",
-        }
+        let rendered = human::render(&self.report);
+        cut(secrets::mask(&anstream::adapter::strip_str(&rendered).to_string()))
     }
 
     /// The fields of its log record.
@@ -152,31 +131,6 @@ fn ancestor(ancestor: &Ancestor) -> Value {
     json!({ "pid": ancestor.pid, "exe": ancestor.exe.as_deref().map(lossy), "argv": argv })
 }
 
-fn show(text: &mut String, finding: &Finding, command: &str) {
-    if finding.segment != command && !finding.segment.is_empty() {
-        row(text, "in", &secrets::mask(&finding.segment));
-    }
-    if let Some(resolved) = &finding.resolved {
-        row(text, "resolved", &lossy(resolved));
-    }
-    for reason in &finding.reasons {
-        row(text, "reason", reason);
-    }
-    row(text, "rule", finding.rule.id());
-    if let Some(advice) = &finding.advice {
-        row(text, "instead", advice);
-    }
-}
-
-fn row(text: &mut String, label: &str, value: &str) {
-    const WIDEST: usize = 1000;
-    // Control bytes in a foreign name must not reach a terminal.
-    let value: String =
-        cut_to(value, WIDEST).chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
-    // Writing to a String does not fail.
-    let _ = writeln!(text, "  {label:<9} {value}");
-}
-
 fn cut_to(text: &str, limit: usize) -> String {
     match text.char_indices().nth(limit) {
         Some((end, _)) => format!("{}…", &text[..end]),
@@ -224,16 +178,16 @@ const SPOKEN: usize = 3;
 const BURSTS: usize = 1024;
 
 impl Folder {
-    /// Says it to the offender (any thread of it), or counts it.
-    pub fn tell(&mut self, tid: libc::pid_t, refusal: &Refusal, now: Instant) {
+    /// Says it to the first of these tasks that still lives (the offender, then its ancestors), or counts it.
+    pub fn tell(&mut self, tids: &[libc::pid_t], refusal: &Refusal, now: Instant) {
         let place = refusal.place();
+        let ear = tids.iter().find_map(|&tid| caller::stderr_of(tid));
         if !self.bursts.contains_key(&place) && self.bursts.len() >= BURSTS {
-            speak(caller::stderr_of(tid).as_ref(), &refusal.text());
+            speak(ear.as_ref(), &refusal.text());
             return;
         }
         let burst = self.bursts.entry(place).or_insert(Burst { last: now, spoken: 0, folded: 0, ear: None });
         burst.last = now;
-        let ear = caller::stderr_of(tid);
         if burst.spoken < SPOKEN {
             burst.spoken += 1;
             speak(ear.as_ref(), &refusal.text());
@@ -309,6 +263,7 @@ fn speak(ear: Option<&OwnedFd>, text: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::finding::Finding;
     use blastradius_common::Verdict;
     use std::io::Read as _;
 
@@ -335,9 +290,12 @@ mod tests {
 
     #[test]
     fn the_text_names_command_path_reason_rule_and_a_way_out() {
-        let expected = "blastradius  BLOCKED\n  command   rm -rf /srv/x\n  resolved  /srv/x\n  reason    it lies outside scope\n  \
-                        rule      out-of-scope\n  instead   rm -rf build\n";
-        assert_eq!(refusal("rm -rf /srv/x", "/srv/x").text(), expected);
+        let text = refusal("rm -rf /srv/x --token=abc", "/srv/x").text();
+        for part in
+            ["BLOCKED", "/srv/x --token=[masked]", "it lies outside scope", "out-of-scope", "rm -rf build"]
+        {
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]
@@ -356,7 +314,7 @@ mod tests {
         let now = Instant::now();
         // A tid that does not exist: nothing is spoken, but the burst is counted; its ear is set by hand.
         for index in 0..2231 {
-            folder.tell(-1, &refusal("x", &format!("/srv/data/{index}")), now);
+            folder.tell(&[], &refusal("x", &format!("/srv/data/{index}")), now);
         }
         for burst in folder.bursts.values_mut() {
             burst.ear = Some(file.try_clone().expect("a copy").into());

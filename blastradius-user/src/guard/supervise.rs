@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -19,21 +19,24 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
-use super::bench::{Bench, News};
+use super::bench::{Bench, News, Order, lock};
 use super::child::{
     self, CStrings, ChildError, ExecTrap, Identity, ListenerNeed, OWN_FAILURE, Recipe, Stage,
 };
+use super::denied::{Denied, Memory};
 use super::front::{self, Birth};
-use super::judge::{MakeJudge, quote_all};
+use super::judge::MakeJudge;
+use super::kernel_rung::KernelRung;
 use super::ladder::{Foothold, Rung};
 use super::landlock::explain_restrict;
 use super::link::{Heard, Link, Message};
 use super::log::Log;
 use super::notify::{self, ArchGuarded, Handover, Listener};
-use super::refusal::{Outcome, Refusal, thousands};
+use super::refusal::{Folder, Outcome, Refusal, thousands};
 use super::secrets;
 use super::signals::SignalFd;
 use super::tty;
+use crate::analysis;
 
 /// What is to be run, and how.
 pub struct Session {
@@ -159,10 +162,17 @@ fn start(session: &Session, group: Pid, mask: &nix::sys::signal::SigSet) -> Resu
     )
     .map_err(io::Error::from)?;
     let recipe = recipe(session, group, mask, report_writer.into(), theirs)?;
+    let kernel = session.foothold.kernel.as_ref().filter(|_| !session.audit);
+    // The last thing before the fork: whatever this thread forks next is born into the session.
+    kernel.map_or(Ok(()), KernelRung::arm)?;
     // SAFETY: one thread; the child calls only `become_agent`, which allocates nothing.
-    let agent = match unsafe { fork() }.map_err(io::Error::from)? {
-        ForkResult::Child => child::become_agent(&recipe),
-        ForkResult::Parent { child } => child,
+    let agent = match unsafe { fork() } {
+        Ok(ForkResult::Child) => child::become_agent(&recipe),
+        Ok(ForkResult::Parent { child }) => child,
+        Err(errno) => {
+            kernel.inspect(|kernel| kernel.disarm());
+            return Err(StartError::System(errno.into()));
+        }
     };
     let trapped = recipe.trap.is_some();
     // The child's ends must be closed here, or its end would not be seen.
@@ -221,7 +231,7 @@ fn recipe(
             socket,
             need: match session.foothold.rung {
                 Rung::TextOnly => ListenerNeed::Required,
-                Rung::Landlock(_) => ListenerNeed::Wanted,
+                Rung::Kernel(_) | Rung::Landlock(_) => ListenerNeed::Wanted,
             },
         }),
         None => None,
@@ -264,6 +274,9 @@ struct Guard {
     report: io::PipeReader,
     bench: Option<Bench>,
     news: mpsc::Receiver<News>,
+    kernel: Option<KernelRung>,
+    folder: Arc<Mutex<Folder>>,
+    memory: Arc<Mutex<Memory>>,
     session: Session,
     refused: Vec<String>,
     count: u64,
@@ -271,6 +284,9 @@ struct Guard {
     failed: bool,
 }
 
+/// Only children of the main thread: the agent, which it forked, and orphans, which the kernel gives to the first thread.
+/// What a judge starts (git, to ask for its state) is waited for by that judge.
+const OF_THIS_THREAD: libc::c_int = libc::__WNOTHREAD;
 /// How long until a lingering guard looks again whether anything is left.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
 /// So many refusals are listed in the end report.
@@ -280,8 +296,20 @@ impl Guard {
     fn new(link: Link, mut session: Session, started: Started) -> io::Result<Self> {
         let Started { agent, report, listener, signals } = started;
         let (sender, news) = mpsc::channel(1024);
+        let (folder, memory) = (Arc::<Mutex<Folder>>::default(), Arc::<Mutex<Memory>>::default());
+        let kernel = session.foothold.kernel.take();
         let bench = match (listener, &session.make_judge) {
-            (Some(listener), Some(make)) => Some(Bench::open(listener, make.clone(), sender, session.audit)?),
+            (Some(listener), Some(make)) => {
+                let order = Order {
+                    make: make.clone(),
+                    folder: folder.clone(),
+                    // Only the kernel's records come when the program may have ended.
+                    memory: kernel.is_some().then(|| memory.clone()),
+                    news: sender,
+                    audit: session.audit,
+                };
+                Some(Bench::open(listener, order)?)
+            }
             _ => None,
         };
         let exec_layer = bench.is_some();
@@ -296,6 +324,9 @@ impl Guard {
             report,
             bench,
             news,
+            kernel,
+            folder,
+            memory,
             session,
             refused: Vec::new(),
             count: 0,
@@ -315,7 +346,7 @@ impl Guard {
     }
 
     async fn wait_for_something(&mut self) -> io::Result<()> {
-        let settling = self.bench.as_ref().and_then(Bench::next_settling);
+        let settling = lock(&self.folder).next_settling();
         tokio::select! {
             ready = self.signals.readable() => {
                 ready?.clear_ready();
@@ -326,6 +357,7 @@ impl Guard {
                 self.listen_to_front();
             }
             Some(news) = self.news.recv() => self.take(news),
+            denied = next_denied(&mut self.kernel) => self.hear_kernel(denied),
             () = sleep_until(settling) => self.settle(false),
         }
         Ok(())
@@ -372,7 +404,7 @@ impl Guard {
     fn reap(&mut self) {
         loop {
             let mut status = 0;
-            let flags = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED;
+            let flags = libc::WNOHANG | libc::WUNTRACED | libc::WCONTINUED | OF_THIS_THREAD;
             // SAFETY: `status` is valid for the call.
             let pid = unsafe { libc::waitpid(-1, &raw mut status, flags) };
             match pid {
@@ -416,15 +448,25 @@ impl Guard {
         }
     }
 
+    fn hear_kernel(&mut self, denied: io::Result<Denied>) {
+        // A record that cannot be read is still in the kernel's count.
+        let Ok(denied) = denied else { return };
+        let refusal = denied.refusal(&lock(&self.memory));
+        let ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
+        lock(&self.folder).tell(&ears, &refusal, Instant::now());
+        self.write_down(&refusal);
+    }
+
     fn settle(&self, end: bool) {
-        if let Some(bench) = &self.bench {
-            bench.settle(end);
-        }
+        lock(&self.folder).settle(Instant::now(), end);
     }
 
     fn say_how_it_ended(&mut self) {
         while let Ok(news) = self.news.try_recv() {
             self.take(news);
+        }
+        while let Some(denied) = self.kernel.as_mut().and_then(KernelRung::try_next) {
+            self.hear_kernel(Ok(denied));
         }
         self.settle(true);
         let status = self.ended.unwrap_or_default();
@@ -490,6 +532,12 @@ impl Guard {
                 text.push_str(&format!("  not enforced: {}\n", gap.sentence()));
             }
         }
+        if let Some((_, lost @ 1..)) = self.kernel.as_ref().map(KernelRung::totals) {
+            text.push_str(&format!(
+                "  {} more were refused by the kernel and found no room in its record\n",
+                thousands(lost)
+            ));
+        }
         if self.session.log.dropped() > 0 {
             text.push_str(&format!(
                 "  {} log records could not be written\n",
@@ -515,6 +563,7 @@ impl Guard {
                     self.take_signals();
                 }
                 Some(news) = self.news.recv() => self.take(news),
+                denied = next_denied(&mut self.kernel) => self.hear_kernel(denied),
                 () = again => self.settle(false),
             }
         }
@@ -525,14 +574,16 @@ impl Guard {
     fn anything_left(&mut self) -> bool {
         self.reap();
         // SAFETY: no status is asked for.
-        let child = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) } >= 0;
-        child || self.bench.as_ref().is_some_and(|bench| !bench.is_over())
+        let child = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | OF_THIS_THREAD) } >= 0;
+        child
+            || self.kernel.as_ref().is_some_and(KernelRung::has_tasks)
+            || self.bench.as_ref().is_some_and(|bench| !bench.is_over())
     }
 }
 
 fn start_fields(session: &Session, exec_layer: bool) -> Map<String, Value> {
     let unenforced: Vec<_> = session.foothold.unenforced.iter().map(|gap| json!(gap.sentence())).collect();
-    let command = secrets::mask(&quote_all(&session.argv));
+    let command = secrets::mask(&analysis::quote_all(&session.argv));
     let fields = [
         ("rung", json!(session.foothold.rung.name())),
         ("audit", json!(session.audit)),
@@ -551,6 +602,13 @@ fn start_fields(session: &Session, exec_layer: bool) -> Map<String, Value> {
 fn readable<T: std::os::fd::AsRawFd>(inner: T) -> io::Result<AsyncFd<T>> {
     // SAFETY: see above.
     Ok(unsafe { AsyncFd::register_with_interest(inner, Interest::READABLE) }?)
+}
+
+async fn next_denied(kernel: &mut Option<KernelRung>) -> io::Result<Denied> {
+    match kernel {
+        Some(kernel) => kernel.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn sleep_until(when: Option<Instant>) {

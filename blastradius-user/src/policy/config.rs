@@ -38,6 +38,25 @@ const LINE_LIMIT: usize = 10_000;
 /// The system's file.
 const SYSTEM_FILE: &str = "/etc/blastradius/config";
 
+/// What `blastradius init` writes: every kind of line, each as a comment.
+pub const TEMPLATE: &str = "\
+# What may be destroyed here, and what may not. One line each; the last word on a path is `deny`.
+# Without an `allow` line the default holds: this work tree, /tmp, /var/tmp, $TMPDIR, /dev/shm.
+# With one, only what the `allow` lines name.
+#
+# allow ./build/**             what is below build, not build itself
+# allow ./dist                 dist and what is below it
+# allow <repo>/node_modules    <repo> is the root of the work tree
+# allow /tmp/**
+# allow ~/scratch/**           beyond the work tree: needs `blastradius trust`
+# deny ./secrets/**
+# deny *.key
+#
+# deny-command terraform destroy*
+# confirm-command make deploy*
+# rule git-discard deny        a repository's file only raises
+";
+
 /// What is wrong with a policy file. Destructive work is refused until it is mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
@@ -717,6 +736,25 @@ mod tests {
     }
 
     #[test]
+    fn the_template_says_nothing_until_somebody_uncomments_it_and_then_it_is_right() {
+        let said = policy(TEMPLATE);
+        assert_eq!((said.errors(), said.config().allows.len()), (&[][..], 0));
+        let lines: Vec<&str> = TEMPLATE
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| {
+                ["allow", "deny", "confirm-command", "rule"]
+                    .contains(&line.split([' ', '-']).next().unwrap_or(""))
+                    || line.starts_with("confirm-command")
+            })
+            .collect();
+        assert_eq!(lines.len(), 10);
+        let uncommented: String =
+            lines.iter().map(|line| line.split("  ").next().unwrap_or(line).to_owned() + "\n").collect();
+        assert_eq!(policy(&uncommented).errors(), [], "{uncommented}");
+    }
+
+    #[test]
     fn any_bytes_are_read_without_panic_and_never_widen() {
         let mut state = 1_u64;
         let mut roll = |sides: u64| {
@@ -743,6 +781,9 @@ mod tests {
         ];
         let valid = "allow ./build\n";
         let probes = ["/", "/home/dev", "/home/dev/Documents", "/etc/passwd", "/srv/x", "/home/dev/proj/src"];
+        let world = world("");
+        let homes = [PathBuf::from("/home/dev")];
+        let tree = super::super::worktree::at(&world, Path::new(PROJ));
         for round in 0..10_000 {
             let mut bytes = valid.as_bytes().to_vec();
             for _ in 0..roll(12) {
@@ -753,9 +794,6 @@ mod tests {
                 }
             }
             let mut config = Config::default();
-            let world = world("");
-            let homes = [PathBuf::from("/home/dev")];
-            let tree = super::super::worktree::at(&world, Path::new(PROJ));
             let sources = Sources {
                 world: &world,
                 homes: &homes,

@@ -15,8 +15,10 @@ pub enum Mode {
 /// Through which door the command came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surface {
-    /// `check` and the hooks: text that a shell will run later, elsewhere.
+    /// `check`: text that a shell will run later, in this environment.
     Text,
+    /// An agent's hook: text that a shell will run later, in an environment that is not the hook's.
+    Hook,
     /// `blastradius -- CMD`: judged, then executed by us.
     Wrapper,
     /// An execve inside a `run`. With a proved rung the kernel judges removals, and the exec layer only what the

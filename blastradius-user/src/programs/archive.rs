@@ -110,12 +110,16 @@ fn is(field: &Field, text: &str) -> bool {
     field.as_known().as_deref() == Some(text)
 }
 
+/// A first word that is longer is no cluster of letters.
+const MAX_LETTERS: usize = 32;
+
 /// `tar czf a.tgz x`: the first word holds letters without a dash, and their arguments follow in order (tar(1),
 /// "Option styles").
 fn with_dash(args: &[Field]) -> Option<Vec<Field>> {
     let (first, rest) = args.split_first()?;
     let letters = first.as_known()?;
     if letters.is_empty()
+        || letters.len() > MAX_LETTERS
         || letters.starts_with('-')
         || !letters.bytes().all(|byte| byte.is_ascii_alphanumeric())
     {

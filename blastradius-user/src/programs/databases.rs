@@ -476,6 +476,11 @@ static TOOLS: &[Tool] = &[
     tool(&["flyway", "liquibase"], &[], &[lost("clean|drop-all|dropAll", DROPS), lost("* clean", DROPS)]),
 ];
 
+/// Reads a framework's command by the framework's name: for scripts that are run by an interpreter.
+pub(crate) fn framework(name: &str, args: &[Field], machine: &mut dyn Machine) {
+    let _spoke = verbs::read(TOOLS, &Call { name, args }, machine);
+}
+
 fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
     let _spoke = verbs::read(TOOLS, call, machine);
 }

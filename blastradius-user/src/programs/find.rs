@@ -3,7 +3,11 @@
 //! The expression is walked once. At each action the walk knows what the tests in front of it have narrowed the tree to;
 //! that, and not the presence of some test somewhere, is what the action's effect says.
 
+use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::LazyLock;
+
+use blastradius_common::RuleId;
 
 use crate::policy::effect::{Act, Base, Follow, Selection};
 use crate::programs::rm::is_narrow_pattern;
@@ -16,6 +20,15 @@ pub const PROGRAMS: &[(&str, Program)] = &[("find", find), ("bfs", find)];
 
 /// Parentheses deeper than this no longer narrow anything.
 const MAX_DEPTH: usize = 200;
+
+/// A filter is shown up to about this many bytes.
+const MAX_FILTER: usize = 200;
+
+/// Name patterns that are remembered; more than these may select anything.
+const MAX_PATTERNS: usize = 64;
+
+/// Starting points times actions that are told one by one.
+const MAX_TOLD: usize = 20_000;
 
 /// What a primary of the expression is.
 #[derive(Clone, Copy)]
@@ -188,6 +201,15 @@ fn find(call: &Call<'_>, machine: &mut dyn Machine) {
     } else {
         roots.to_vec()
     };
+    if roots.len().saturating_mul(actions.len()) > MAX_TOLD {
+        acts::thing(
+            machine,
+            RuleId::UnparseableLimit,
+            "more starting points and actions than are followed",
+            "find",
+        );
+        return;
+    }
     let mut printed = Vec::new();
     let mut prints_names = true;
     for Action { kind, mut selection } in actions {
@@ -380,7 +402,12 @@ impl<'a> Walk<'a> {
             }
             Primary::OtherWith => {
                 let argument = self.argument();
-                return both(outer, by_other(described(name, argument)));
+                let filter = described(name, argument);
+                // Empty files and links that lead nowhere are few, and hold nothing.
+                let holds_nothing =
+                    matches!(filter.as_str(), "-size 0" | "-size 0c" | "-size 0b" | "-xtype l");
+                let narrow = Selection { narrow_by_name: holds_nothing, ..by_other(filter) };
+                return both(outer, narrow);
             }
             Primary::Name | Primary::Path | Primary::Regex => {
                 let argument = self.argument();
@@ -426,8 +453,11 @@ impl<'a> Walk<'a> {
     }
 }
 
+static BY_NAME: LazyLock<HashMap<&'static str, Primary>> =
+    LazyLock::new(|| PRIMARIES.iter().copied().collect());
+
 fn primary_named(name: &str) -> Option<Primary> {
-    if let Some((_, primary)) = PRIMARIES.iter().find(|(known, _)| *known == name) {
+    if let Some(primary) = BY_NAME.get(name) {
         return Some(*primary);
     }
     // -newerXY compares any two of a file's times.
@@ -459,10 +489,13 @@ fn by_pattern(name: &str, primary: Primary, argument: Option<&Field>) -> Selecti
 }
 
 fn both(outer: &Selection, inner: Selection) -> Selection {
-    let filter = [outer.filter.as_str(), inner.filter.as_str()];
-    let filter: Vec<&str> = filter.into_iter().filter(|part| !part.is_empty()).collect();
+    let filter = match (outer.filter.as_str(), inner.filter.as_str()) {
+        ("", filter) | (filter, "") => filter.to_owned(),
+        (outer, _) if outer.len() > MAX_FILTER => outer.to_owned(),
+        (outer, inner) => format!("{outer} {inner}"),
+    };
     Selection {
-        filter: filter.join(" "),
+        filter,
         narrow_by_name: outer.narrow_by_name || inner.narrow_by_name,
         narrow_by_other: outer.narrow_by_other || inner.narrow_by_other,
         names: if outer.names.is_empty() { inner.names } else { outer.names.clone() },
@@ -477,11 +510,13 @@ fn either(left: Selection, right: Selection) -> Selection {
         narrows(&left) && narrows(&right) && !narrow_by_name || left.narrow_by_other && right.narrow_by_other;
     let filter = match (left.filter.as_str(), right.filter.as_str()) {
         ("", _) | (_, "") => String::new(),
+        (left, _) if left.len() > MAX_FILTER => left.to_owned(),
         (left, right) => format!("( {left} -o {right} )"),
     };
     let mut names = left.names;
     // A side that selects without names may select any.
-    if !narrow_by_name || names.is_empty() || right.names.is_empty() {
+    let known = !names.is_empty() && !right.names.is_empty() && names.len() < MAX_PATTERNS;
+    if !narrow_by_name || !known {
         names.clear();
     } else {
         names.extend(right.names);
@@ -583,6 +618,8 @@ mod tests {
         assert!(!selection_of("find . -name '*' -delete").narrow_by_name);
         assert!(!selection_of("find . ! -name '*.o' -delete").narrow_by_name);
         assert!(!selection_of("find . -not -name .git -delete").narrow_by_other);
+        assert!(selection_of("find . -xtype l -delete").narrow_by_name);
+        assert!(!selection_of("find . -type l -delete").narrow_by_name);
         assert!(selection_of("find . -mtime +7 -delete").narrow_by_other);
         assert!(selection_of("find . -name node_modules -prune -o -name '*.tmp' -delete").names == ["*.tmp"]);
     }
@@ -639,6 +676,10 @@ mod tests {
         assert_eq!(told("find . ) -delete"), ["remove-tree ."]);
         let line = format!("find . {} -delete", "( ".repeat(3000));
         assert_eq!(told(&line), ["remove-tree ."]);
+        let line = format!("find . ( {} -false ) -delete", "-name x -o ".repeat(3000));
+        assert_eq!(Recorder::default().call(find, &line).effects.len(), 1);
+        let line = format!("find {} {}", "a ".repeat(300), "-delete ".repeat(300));
+        assert_eq!(told(&line), ["[unparseable-command-limit default] find"]);
         let line = format!("find . {}-delete", "! ".repeat(3000));
         assert_eq!(told(&line), ["remove-tree ."]);
     }

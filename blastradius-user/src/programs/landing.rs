@@ -2,7 +2,7 @@
 
 use crate::policy::effect::{Act, Follow, Selection};
 use crate::programs::{Machine, acts, words};
-use crate::shell::value::{Abstract, Field};
+use crate::shell::value::{Abstract, Cause, Field};
 use crate::shell::world::Kind;
 
 /// Names of one source that are looked at one by one; of more, the first few stand for all.
@@ -61,6 +61,13 @@ impl Landing {
             }
             let expanded = words::expanded(source);
             let is_one = expanded.len() == 1;
+            if expanded.len() > MAX_NAMES {
+                let rest = Field {
+                    text: Abstract::unknown(Cause::ManyValues(source.source.clone())),
+                    ..source.clone()
+                };
+                landed.push(Landed { name: words::below(&self.target, &rest), source: rest });
+            }
             for (place, source) in expanded.into_iter().take(MAX_NAMES).enumerate() {
                 let name = words::below(&self.target, &source);
                 if is_one || place == 0 || acts::named(machine, &name, &base) != acts::Named::Nothing {

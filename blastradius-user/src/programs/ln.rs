@@ -49,7 +49,12 @@ fn ln(call: &Call<'_>, machine: &mut dyn Machine) {
         if replaces {
             acts::path(machine, Act::Replace, &landed.name, Follow::Never);
         }
-        acts::creates(machine, &landed.name);
+        // What is reached through a symbolic link is not made with it.
+        if parsed.has("symbolic") {
+            machine.links(&landed.name, &landed.source);
+        } else {
+            acts::creates(machine, &landed.name);
+        }
     }
 }
 
@@ -78,6 +83,13 @@ mod tests {
         assert_eq!(told("ln -sf a b"), ["replace b"]);
         assert_eq!(told("ln --force a b"), ["replace b"]);
         assert_eq!(told("ln -sf ../x/a"), ["replace ./a"]);
+    }
+
+    #[test]
+    fn a_symbolic_link_leads_elsewhere() {
+        let recorder = Recorder::default().call(ln, "ln -s /home build");
+        assert!(recorder.created.is_empty());
+        assert_eq!(recorder.linked, ["build -> /home"]);
     }
 
     #[test]

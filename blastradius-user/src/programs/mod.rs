@@ -5,6 +5,7 @@
 
 pub mod acts;
 pub mod archive;
+pub mod backups;
 pub mod cp;
 pub mod dd;
 pub mod enclosures;
@@ -15,6 +16,7 @@ pub mod list;
 pub mod ln;
 pub mod mv;
 pub mod options;
+pub mod output;
 pub mod parallel;
 pub mod perm;
 pub mod remote_shell;
@@ -36,10 +38,13 @@ pub mod cloud;
 pub mod containers;
 pub mod databases;
 pub mod git;
+pub mod inline;
 pub mod network;
+pub mod osascript;
 pub mod packages;
 pub mod posture;
 pub mod power;
+pub mod recipes;
 pub mod storage;
 pub mod sysconfig;
 mod verbs;
@@ -154,6 +159,15 @@ pub trait Machine {
     fn print(&mut self, output: Input);
     /// The program creates this object, if it succeeds: the same text may then destroy it.
     fn creates(&mut self, operand: &Field, base: Base);
+    /// The program makes `link` a symbolic link to `target`: what is reached through it lies there.
+    fn links(&mut self, link: &Field, target: &Field) {
+        let _ = (link, target);
+    }
+    /// The program puts something that was there before at this name, or below it: whatever made the place, its
+    /// content is not the text's own to lose.
+    fn takes_in(&mut self, operand: &Field) {
+        let _ = operand;
+    }
     /// The program runs this argv: wrappers and carriers.
     fn run_argv(&mut self, argv: Vec<Field>, surroundings: Surroundings);
     /// The program has a shell run this text, with these as `$0`, `$1`, ….

@@ -52,7 +52,7 @@ pub fn mv(call: &Call<'_>, machine: &mut dyn Machine) {
         if !spares {
             acts::path(machine, Act::Replace, &landed.name, Follow::Never);
         }
-        acts::creates(machine, &landed.name);
+        machine.takes_in(&landed.name);
     }
 }
 
@@ -113,10 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_yet_is_created() {
-        let recorder = Recorder::default().file("old", "").call(mv, "mv a new");
-        assert_eq!(recorder.created, ["new"]);
-        assert!(Recorder::default().file("old", "").call(mv, "mv a old").created.is_empty());
+    fn what_was_moved_is_not_new() {
+        let recorder = Recorder::default().directory("d").call(mv, "mv a d");
+        assert!(recorder.created.is_empty());
+        assert_eq!(recorder.linked, ["d/a <-"]);
     }
 
     #[test]

@@ -70,6 +70,9 @@ static UNKNOWN: Opt = flag("", "");
 /// `-5` where a program reads a number so (`nice -5`).
 static NUMBER: Opt = value("#", "");
 
+/// Options that are not known are remembered up to so many.
+const MAX_UNKNOWN: usize = 32;
+
 /// How a program reads its options.
 #[derive(Clone, Copy, Debug)]
 pub struct Grammar {
@@ -160,7 +163,7 @@ impl Grammar {
         let candidates = self.long(name);
         match candidates.as_slice() {
             [] => {
-                parsed.unknown.push(name.to_owned());
+                parsed.did_not_know(name);
                 parsed.saw(&UNKNOWN, glued, false);
                 false
             }
@@ -189,14 +192,15 @@ impl Grammar {
             parsed.saw(&NUMBER, Some(words::without_prefix(word, 1)), off);
             return false;
         }
+        let first = parsed.options.len();
         for (place, letter) in letters.char_indices() {
             let Some(option) = self.letter(letter) else {
-                parsed.unknown.push(letter.to_string());
-                parsed.saw(&UNKNOWN, None, off);
+                parsed.did_not_know(letter.encode_utf8(&mut [0; 4]));
+                parsed.saw_again(&UNKNOWN, off, first);
                 continue;
             };
             if option.arg == Arg::None {
-                parsed.saw(option, None, off);
+                parsed.saw_again(option, off, first);
                 continue;
             }
             let read = 1 + place + letter.len_utf8();
@@ -266,6 +270,22 @@ pub struct Parsed<'a> {
 impl<'a> Parsed<'a> {
     fn saw(&mut self, option: &'static Opt, value: Option<Field>, off: bool) {
         self.options.push(Seen { option, value, off, after_operands: self.operands.len() });
+    }
+
+    /// A letter of a cluster that begins at option `first`. One that is repeated counts where it stands last, so that
+    /// no cluster is longer than the table.
+    fn saw_again(&mut self, option: &'static Opt, off: bool, first: usize) {
+        let earlier = self.options[first..].iter().position(|seen| std::ptr::eq(seen.option, option));
+        if let Some(place) = earlier {
+            self.options.remove(first + place);
+        }
+        self.saw(option, None, off);
+    }
+
+    fn did_not_know(&mut self, name: &str) {
+        if self.unknown.len() < MAX_UNKNOWN {
+            self.unknown.push(name.to_owned());
+        }
     }
 
     fn end_at(&mut self, args: &'a [Field], place: usize) {

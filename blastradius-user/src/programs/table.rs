@@ -8,6 +8,7 @@ use super::{Call, Machine, Program};
 /// The families' tables.
 const FAMILIES: &[&[(&str, Program)]] = &[
     super::archive::PROGRAMS,
+    super::backups::PROGRAMS,
     super::cp::PROGRAMS,
     super::dd::PROGRAMS,
     super::fd::PROGRAMS,
@@ -15,6 +16,7 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     super::list::PROGRAMS,
     super::ln::PROGRAMS,
     super::mv::PROGRAMS,
+    super::output::PROGRAMS,
     super::perm::PROGRAMS,
     super::rm::PROGRAMS,
     super::sed::PROGRAMS,
@@ -38,7 +40,10 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     super::posture::PROGRAMS,
     super::sysconfig::PROGRAMS,
     super::git::PROGRAMS,
+    super::inline::PROGRAMS,
     super::network::PROGRAMS,
+    super::osascript::PROGRAMS,
+    super::recipes::PROGRAMS,
     super::power::PROGRAMS,
     super::storage::PROGRAMS,
 ];

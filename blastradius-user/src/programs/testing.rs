@@ -34,6 +34,8 @@ pub struct Recorder {
     pub printed: Option<Input>,
     /// What was created.
     pub created: Vec<String>,
+    /// What was linked, and what took in something older.
+    pub linked: Vec<String>,
     /// The exit status, where it was said to be certain.
     pub status: Option<u8>,
 }
@@ -49,6 +51,7 @@ impl Default for Recorder {
             texts: Vec::new(),
             printed: None,
             created: Vec::new(),
+            linked: Vec::new(),
             status: None,
         }
     }
@@ -130,6 +133,12 @@ impl Machine for Recorder {
     }
     fn creates(&mut self, operand: &Field, _base: Base) {
         self.created.push(show(&operand.text));
+    }
+    fn links(&mut self, link: &Field, target: &Field) {
+        self.linked.push(format!("{} -> {}", show(&link.text), show(&target.text)));
+    }
+    fn takes_in(&mut self, operand: &Field) {
+        self.linked.push(format!("{} <-", show(&operand.text)));
     }
     fn run_argv(&mut self, argv: Vec<Field>, surroundings: Surroundings) {
         let words: Vec<String> = argv.iter().map(|field| show(&field.text)).collect();

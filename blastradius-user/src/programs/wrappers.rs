@@ -500,6 +500,7 @@ pub const SPECIAL: &[(&str, Program)] = &[
     ("flock", flock),
     ("busybox", multicall),
     ("toybox", multicall),
+    ("coreutils", multicall),
     ("nix", nix),
     ("run-parts", run_parts),
     ("start-stop-daemon", start_stop_daemon),
@@ -594,8 +595,16 @@ fn flock(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
-/// `busybox APPLET ARGUMENTS`.
+/// `busybox APPLET ARGUMENTS`, and GNU's `coreutils --coreutils-prog=APPLET ARGUMENTS`.
 fn multicall(call: &Call<'_>, machine: &mut dyn Machine) {
+    const APPLET: &str = "--coreutils-prog=";
+    if let Some((first, rest)) = call.args.split_first()
+        && words::lead(&first.text).starts_with(APPLET)
+    {
+        let argv = [&[words::without_prefix(first, APPLET.len())], rest].concat();
+        run(machine, argv, Surroundings::default());
+        return;
+    }
     let lists = call.args.first().is_some_and(|first| words::lead(&first.text).starts_with("--"));
     if !lists {
         run(machine, call.args.to_vec(), Surroundings::default());
@@ -769,6 +778,7 @@ mod tests {
             "fakeroot -- rm -rf x",
             "mise exec -- rm -rf x",
             "busybox rm -rf x",
+            "coreutils --coreutils-prog=rm -rf x",
             "env A=b rm -rf x",
             "env -i -u B rm -rf x",
             "env - rm -rf x",

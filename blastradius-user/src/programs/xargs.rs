@@ -7,7 +7,7 @@ use crate::shell::value::{Abstract, Cause, Field, Piece};
 /// The family's programs.
 pub const PROGRAMS: &[(&str, Program)] = &[("xargs", xargs)];
 
-/// Items of a known input that are run one by one with `-I`.
+/// Calls that are made one by one for a known input.
 const MAX_ITEMS: usize = 10_000;
 
 /// xargs(1) of findutils; `J`, `R` and `S` are the BSDs'.
@@ -60,12 +60,20 @@ fn xargs(call: &Call<'_>, machine: &mut dyn Machine) {
     let argv = parsed.rest;
     match input {
         Input::Names(names) => {
+            let argv = match &placeholder {
+                Some(placeholder) => argv.iter().map(|word| below_another(word, placeholder)).collect(),
+                None => argv.to_vec(),
+            };
             let each = Each { placeholder, names: Input::Names(names) };
             let surroundings = Surroundings { each: Some(each), ..fresh() };
-            machine.run_argv(argv.to_vec(), surroundings);
+            machine.run_argv(argv, surroundings);
         }
         Input::Text(text) => {
-            let items = Splitting::new(&parsed, placeholder.is_some()).split(&text);
+            let mut items = Splitting::new(&parsed, placeholder.is_some()).split(&text);
+            // Nobody pipes nothing on purpose: a command in front that seems to print nothing may print after all.
+            if items.is_empty() && parsed.value("arg-file").is_none() {
+                items.push(words::unknown(Cause::Input("standard input".into()), "(standard input)"));
+            }
             run_items(machine, argv, placeholder.as_deref(), items, &parsed);
         }
         Input::Inherited => {
@@ -77,6 +85,21 @@ fn xargs(call: &Call<'_>, machine: &mut dyn Machine) {
             run_items(machine, argv, placeholder.as_deref(), vec![item], &parsed);
         }
     }
+}
+
+/// `ls DIR | xargs -I{} rm DIR/{}`: behind a directory a name is not the object that was listed, but any entry there.
+fn below_another(word: &Field, placeholder: &str) -> Field {
+    let is_path = |text: &str| text.contains(&format!("/{placeholder}")) && !text.contains([' ', ';', '\n']);
+    if !word.text.as_known().is_some_and(|text| is_path(&text)) {
+        return word.clone();
+    }
+    let mut name = Abstract::unknown(Cause::Input("a listed name".into()));
+    for piece in &mut name.pieces {
+        if let Piece::Hole(hole) = piece {
+            hole.maybe_empty = false;
+        }
+    }
+    substituted(word, placeholder, &words::from_text(name, placeholder))
 }
 
 /// The command does not read what xargs has read.
@@ -97,12 +120,13 @@ fn run_items(
     items: Vec<Field>,
     parsed: &Parsed<'_>,
 ) {
+    if items.is_empty() && parsed.has("no-run-if-empty") {
+        return;
+    }
     let Some(placeholder) = placeholder else {
-        if items.is_empty() && parsed.has("no-run-if-empty") {
-            return;
-        }
         let most = parsed.known("max-args").and_then(|number| number.parse().ok()).unwrap_or(usize::MAX);
-        let most = most.clamp(1, items.len().max(1));
+        // Past the limit all of them go to one call.
+        let most = most.clamp((items.len() / MAX_ITEMS).max(1), items.len().max(1));
         let mut rest = items.as_slice();
         loop {
             let (now, later) = rest.split_at(most.min(rest.len()));
@@ -264,10 +288,17 @@ mod tests {
     }
 
     #[test]
-    fn empty_input_runs_the_command_once_unless_told_not_to() {
-        assert_eq!(ran("", "xargs rm -rf /"), ["rm -rf /"]);
-        assert!(ran("", "xargs -r rm -rf /").is_empty());
-        assert!(ran("\n", "xargs -I{} rm {}").is_empty());
+    fn a_file_of_nothing_runs_the_command_once_unless_told_not_to() {
+        let ran = |line| Recorder::default().call(xargs, line).argvs.len();
+        assert_eq!(ran("xargs -a /dev/null rm -rf /"), 1);
+        assert_eq!(ran("xargs -r -a /dev/null rm -rf /"), 0);
+        assert_eq!(ran("xargs -a /dev/null -I{} rm -rf {}"), 0);
+    }
+
+    #[test]
+    fn input_that_seems_empty_may_hold_anything() {
+        assert_eq!(ran("", "xargs rm -rf"), ["rm -rf ?"]);
+        assert_eq!(ran("\n", "xargs -I{} rm {}"), ["rm ?"]);
     }
 
     #[test]
@@ -293,6 +324,10 @@ mod tests {
         let recorder = Recorder::default().stdin(Input::Names(vec![selected])).call(xargs, "xargs rm");
         let each = recorder.argvs[0].surroundings.each.as_ref().expect("names are handed on");
         assert!(each.placeholder.is_none());
+        let selected =
+            crate::programs::Selected { root: Field::literal("src"), selection: Default::default() };
+        let recorder = Recorder::default().stdin(Input::Names(vec![selected]));
+        assert_eq!(recorder.call(xargs, "xargs -I{} rm /etc/{} {}").ran(), ["rm /etc/? {}"]);
         assert!(matches!(&each.names, Input::Names(names) if show(&names[0].root.text) == "src"));
     }
 }

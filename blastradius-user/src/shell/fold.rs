@@ -89,15 +89,8 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
     if matches!(name, "curl" | "wget") {
         fetched(evaluator, name, args);
     }
-    if matches!(name, "ln" | "mv") {
-        let symbolic = args.iter().any(|field| {
-            field.as_known().is_some_and(|word| {
-                word == "--symbolic"
-                    || (word.starts_with('-') && !word.starts_with("--") && word.contains('s'))
-            })
-        });
-        let words = operands(args, "tS");
-        evaluator.note_made(name, &words, symbolic)?;
+    if name == "mv" {
+        evaluator.note_moves(&operands(args, "tS"))?;
     }
     if matches!(name, "mkdir" | "touch") {
         let parents = args.iter().any(|field| {

@@ -68,11 +68,6 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.born.push(path.clone());
         }
     }
-    for link in &other.files.links {
-        if !files.links.contains(link) {
-            files.links.push(link.clone());
-        }
-    }
     for place in &other.files.places {
         if !files.places.contains(place) {
             files.places.push(place.clone());
@@ -81,6 +76,19 @@ fn with_files_of(mut state: State, other: &State) -> State {
     for moved in &other.files.moves {
         if !files.moves.contains(moved) {
             files.moves.push(moved.clone());
+        }
+    }
+    for path in &other.files.old {
+        if !files.old.contains(path) {
+            files.old.push(path.clone());
+        }
+    }
+    for (link, target) in &other.files.targets {
+        files.targets.entry(link.clone()).or_insert_with(|| target.clone());
+    }
+    for path in &other.files.links {
+        if !files.links.contains(path) {
+            files.links.push(path.clone());
         }
     }
     for (path, from) in &other.files.fetched {

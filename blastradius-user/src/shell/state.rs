@@ -196,8 +196,12 @@ pub(crate) struct Files {
     pub(crate) contents: BTreeMap<PathBuf, Option<Abstract>>,
     /// Files that hold what came from another machine, with the command that fetched it.
     pub(crate) fetched: BTreeMap<PathBuf, Rc<str>>,
-    /// Symbolic links that the text has made, with where they lead: operands below them are somewhere else.
-    pub(crate) links: Vec<(PathBuf, PathBuf)>,
+    /// Links that the text has made: operands below them are somewhere else.
+    pub(crate) links: Vec<PathBuf>,
+    /// Where those lead whose target is known.
+    pub(crate) targets: BTreeMap<PathBuf, PathBuf>,
+    /// Places that the text has moved something into which was there before.
+    pub(crate) old: Vec<PathBuf>,
     /// What the text has moved: the operand, where it was read, and where it is now.
     pub(crate) moves: Vec<super::eval::MovedFrom>,
     /// Working directories that the text has made under a name that nobody knows (`cd "$(mktemp -d)"`), by the reason
@@ -210,7 +214,8 @@ impl Files {
     pub(crate) fn is_born(&self, path: &Path) -> bool {
         !path.components().any(|part| part == std::path::Component::ParentDir)
             && self.born.iter().any(|born| path.starts_with(born))
-            && !self.links.iter().any(|(link, _)| path.starts_with(link) && path != link)
+            && !self.links.iter().any(|link| path.starts_with(link) && path != link)
+            && !self.old.iter().any(|old| path.starts_with(old) || old.starts_with(path))
     }
 }
 

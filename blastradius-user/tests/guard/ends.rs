@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::ground::{Ground, stderr, stdout};
+use crate::refusals::feed;
 
 #[test]
 fn exit_statuses_pass_through() {
@@ -87,8 +88,9 @@ fn a_log_that_cannot_be_kept_stops_the_start() {
 #[test]
 fn the_log_tells_start_and_end_and_the_session_cannot_remove_it() {
     let ground = Ground::new();
-    let output = ground
-        .shell("rm -rf \"$XDG_STATE_HOME\"/blastradius; : > \"$XDG_STATE_HOME\"/blastradius/*.jsonl; exit 5");
+    let script =
+        "rm -rf \"$XDG_STATE_HOME\"/blastradius; : > \"$XDG_STATE_HOME\"/blastradius/*.jsonl; exit 5";
+    let output = feed(&ground, &[], script);
     assert_eq!(output.status.code(), Some(5));
     let log = ground.log();
     assert_eq!(log.first().map(|record| &record["event"]), Some(&"start".into()));
@@ -159,4 +161,45 @@ fn a_signal_to_the_session_reaches_the_agent() {
         unsafe { libc::kill(child.id() as i32, signal) };
         assert_eq!(child.wait().unwrap().code(), Some(33), "signal {signal}");
     }
+}
+
+#[test]
+fn an_unprivileged_user_is_guarded_too_and_hears_that_sudo_is_not() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    const NOBODY: u32 = 65534;
+    let ground = Ground::new();
+    let mut open = vec![ground.at("")];
+    while let Some(path) = open.pop() {
+        let root = nix::unistd::Uid::effective().is_root();
+        if root {
+            chown(&path, Some(NOBODY), Some(NOBODY)).unwrap();
+        }
+        if path.is_dir() {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+            open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    let mut command = ground.run(&[], &["sh", "-c", "rm ~/photos/a.jpg; rm src/main && id -u"]);
+    if nix::unistd::Uid::effective().is_root() {
+        command.uid(NOBODY).gid(NOBODY);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no sudo"), "{}", stderr(&output));
+    assert_ne!(stdout(&output).trim(), "0");
+    ground.assert_whole();
+}
+
+#[test]
+fn root_can_start_the_agent_as_another_user_and_others_cannot() {
+    let ground = Ground::new();
+    let output = ground.run(&["--user", "nobody"], &["sh", "-c", "id -u; echo $LOGNAME"]).output().unwrap();
+    if nix::unistd::Uid::effective().is_root() {
+        assert_eq!(stdout(&output), "65534\nnobody\n", "{}", stderr(&output));
+    } else {
+        assert_eq!(output.status.code(), Some(125));
+        assert!(stderr(&output).contains("only root"), "{}", stderr(&output));
+    }
+    let output = ground.run(&["--user", "no-such-user"], &["true"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{}", stderr(&output));
 }

@@ -9,5 +9,7 @@ mod ends;
 mod execs;
 mod ground;
 mod job;
+mod refusals;
 mod roads;
 mod survives;
+mod tells;

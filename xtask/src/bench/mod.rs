@@ -8,9 +8,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::{
-    cargo, program,
+    cargo, proc, program,
     setup::{self, requirements::Job},
-    test::steps::KERNEL_TESTS,
+    test::steps::{KERNEL_TESTS, WHOLE_TESTS},
     vm,
 };
 
@@ -39,8 +39,6 @@ enum Measured {
     Ratio(f64),
     /// It printed its ratios itself.
     Printed,
-    /// It cannot be measured here, and why.
-    NotHere(String),
 }
 
 const BENCHES: &[Bench] = &[
@@ -48,7 +46,13 @@ const BENCHES: &[Bench] = &[
         name: "wrapper",
         what: "starting a program through `blastradius -- CMD`, against starting it",
         jobs: &[Job::Build],
-        measure: || spawn::ratio(&program::build()?, &["--", "/bin/true"], &["/bin/true"]),
+        measure: || spawn::ratio(&program::build()?, &["--", "/bin/true"], "/bin/true"),
+    },
+    Bench {
+        name: "text",
+        what: "a verdict of the text layer, in CPU time",
+        jobs: &[Job::Build],
+        measure: text,
     },
     Bench {
         name: "kernel",
@@ -76,17 +80,19 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         match measure()? {
             Measured::Ratio(ratio) => println!("{name}: {ratio:.2} times the time"),
             Measured::Printed => {}
-            Measured::NotHere(why) => println!("{name}: not run here: {why}"),
         }
     }
     Ok(0)
 }
 
+/// The text layer is measured in its own process.
+fn text() -> Result<Measured> {
+    proc::run(&mut cargo::cargo(&["bench", "--locked", "--package", WHOLE_TESTS, "--bench", "text"]))?;
+    Ok(Measured::Printed)
+}
+
 /// Under -icount the guest's clock counts instructions, so that one run is like another.
 fn kernel() -> Result<Measured> {
-    if !cargo::has(KERNEL_TESTS, None)? {
-        return Ok(Measured::NotHere(format!("this clone has no package {KERNEL_TESTS}")));
-    }
     let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
     let request = vm::Request {
         icount: true,

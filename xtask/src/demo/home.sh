@@ -21,7 +21,7 @@ printf 'all: build/app\nbuild/app: src/main.c\n\tmkdir -p build\n\tcc -o $@ $<\n
 echo "build/" > $project/.gitignore
 echo "an app" > $project/README.md
 for repository in $project $home/Code/other; do
-    git -C $repository init -q -b main
+    git -C $repository init -q -b main --template=
     git -C $repository -c user.name=dev -c user.email=dev@example.invalid add -A
     git -C $repository -c user.name=dev -c user.email=dev@example.invalid commit -q -m start
 done

@@ -20,7 +20,7 @@ use stage::{Count, Report};
 ///
 /// Each act gets a root of its own: an overlay of this machine's in private namespaces, whose writes are dropped. It fails if the guard
 /// lets anything be lost that the agent had no business with, or if it disturbs ordinary work.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Request {
     /// Only these acts
     #[arg(value_name = "ACT", value_parser = ACTS.iter().map(|act| act.name).collect::<Vec<_>>())]
@@ -111,10 +111,17 @@ fn tell(Played { act, unguarded, guarded }: &Played) {
     }
 }
 
+/// How much of an act's output is shown: programs that are refused a thousand times say so a thousand times.
+const SHOWN: usize = 10;
+
 fn show(how: &str, report: &Report) {
     println!("\n  {how}: exit {}", report.code);
-    for line in report.output.lines() {
+    for line in report.output.lines().take(SHOWN) {
         println!("    {line}");
+    }
+    match report.output.lines().count().saturating_sub(SHOWN) {
+        0 => {}
+        more => println!("    … and {more} lines more"),
     }
 }
 
@@ -145,8 +152,10 @@ fn losses(Report { outside, inside, .. }: &Report) -> String {
     } else {
         format!("LOST {} of {before} files", before - after)
     };
-    let project = inside.before - inside.after;
-    if project == 0 { what } else { format!("{what}, and {project} of {} in the project", inside.before) }
+    match inside.before - inside.after {
+        0 => what,
+        gone => format!("{what}; of the project, its own to delete, {gone} of {} are gone", inside.before),
+    }
 }
 
 /// Whether ordinary work did what it was to do, and nothing else went.

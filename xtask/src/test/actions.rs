@@ -11,16 +11,16 @@ use std::{
 use anyhow::{Context as _, Result};
 use nix::{
     sys::signal::{Signal, killpg},
-    unistd::Pid,
+    unistd::{Pid, geteuid},
 };
 
 use super::{
     Outcome,
-    steps::{Action, KERNEL_TESTS, KernelRun, WHOLE_TESTS},
+    steps::{Action, INCIDENTS, KERNEL_TESTS, KernelRun, WHOLE_TESTS},
 };
 use crate::{
     cargo::{self, cargo},
-    house, proc, setup,
+    demo, house, proc, program, setup,
     vm::{
         self, fetch,
         table::{Need, Table},
@@ -36,24 +36,24 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
             watch(&mut command, limit)
         }
         Action::Outside { manifest, arguments } => {
-            if !house::root().join(manifest).is_file() {
-                return Ok(Outcome::Skipped(format!("this clone has no {manifest}")));
-            }
             let [verb, rest @ ..] = arguments else { return Ok(Outcome::Passed) };
             watch(cargo(&[verb, "--manifest-path", manifest]).args(rest), limit)
         }
         Action::Tests => all_of([tests(), documentation_tests()], limit),
         Action::Whole { target } => {
-            if !cargo::has(WHOLE_TESTS, Some(target))? {
-                return Ok(Outcome::Skipped(format!("this clone has no test {target}")));
-            }
             let arguments = ["test", "--locked", "--package", WHOLE_TESTS, "--test", target];
-            watch(&mut cargo(&arguments), limit)
+            watch(cargo(&arguments).env(BINARY, program::build()?), limit)
         }
         Action::MacOs => match macos() {
             Some(mut command) => watch(&mut command, limit),
             None => Ok(Outcome::Failed("no compiler with the sources of its standard library".into())),
         },
+        Action::Demo if !geteuid().is_root() => Ok(Outcome::Skipped("it takes root".into())),
+        Action::Demo => Ok(match demo::run(&demo::Request::default())? {
+            0 => Outcome::Passed,
+            code => Outcome::Failed(format!("exit {code}")),
+        }),
+        Action::Incidents { series } => incidents(series, limit),
         Action::Kernel(run) => kernel(&run, limit),
     }
 }
@@ -111,29 +111,44 @@ fn macos() -> Option<Command> {
     None
 }
 
+/// What the tests of the whole find the program by.
+const BINARY: &str = "BLASTRADIUS_BIN";
+
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
     let KernelRun { series, fs, append, arguments } = run;
-    if !cargo::has(KERNEL_TESTS, None)? {
-        return Ok(Outcome::Skipped(format!("this clone has no package {KERNEL_TESTS}")));
-    }
-    let table = Table::read()?;
-    let kernel = table.kernel(series)?;
-    if let Err(error) = fetch::ensure(&table, kernel, false) {
-        return Ok(match kernel.need {
-            Need::Optional => Outcome::Skipped(format!("{error:#}")),
-            Need::Required => Outcome::Failed(format!("{error:#}")),
-        });
-    }
     let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
     let mut command = vec![program.into_os_string()];
     command.extend(arguments.iter().map(Into::into));
+    let request = vm::Request { fs: *fs, append: (*append).to_owned(), ..vm::Request::new(series, command) };
+    guest(request, limit)
+}
+
+/// The tests lie in the guest where they lie here: their paths are compiled in.
+fn incidents(series: &str, limit: Duration) -> Result<Outcome> {
+    let test = cargo::test_program(WHOLE_TESTS, INCIDENTS)?;
+    let program = program::build()?.display().to_string();
     let request = vm::Request {
-        fs: *fs,
-        append: (*append).to_owned(),
-        timeout: limit.as_secs(),
-        ..vm::Request::new(series, command)
+        root: Some("debian".into()),
+        mem: 2048,
+        env: vec![format!("{BINARY}={program}")],
+        copy: vec![program, house::root().join("tests").display().to_string()],
+        ..vm::Request::new(series, vec![test.into_os_string(), "--nocapture".into()])
     };
-    Ok(match vm::run(&request)? {
+    guest(request, limit)
+}
+
+/// Runs something on a kernel. One that cannot be had is a failure, unless the table says otherwise.
+fn guest(request: vm::Request, limit: Duration) -> Result<Outcome> {
+    let table = Table::read()?;
+    let kernel = table.kernel(&request.kernel)?;
+    if let Err(error) = fetch::ensure(&table, kernel, false) {
+        let why = format!("{error:#}");
+        return Ok(match kernel.need {
+            Need::Optional => Outcome::Skipped(why),
+            Need::Required => Outcome::Failed(why),
+        });
+    }
+    Ok(match vm::run(&vm::Request { timeout: limit.as_secs(), ..request })? {
         0 => Outcome::Passed,
         code => Outcome::Failed(format!("exit {code}")),
     })

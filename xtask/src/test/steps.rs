@@ -42,6 +42,13 @@ pub(crate) enum Action {
     Whole { target: &'static str },
     /// Type-checks for macOS.
     MacOs,
+    /// Replays the demonstration.
+    Demo,
+    /// Replays the incidents on a kernel of vm/kernels.toml, with a Debian as root.
+    Incidents {
+        /// The kernel.
+        series: &'static str,
+    },
     /// Runs the kernel tests on a kernel of vm/kernels.toml.
     Kernel(KernelRun),
 }
@@ -63,6 +70,8 @@ pub(crate) struct KernelRun {
 pub(crate) const KERNEL_TESTS: &str = "kernel-tests";
 /// The package of the tests of the whole.
 pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
+/// Its target that replays incidents.
+pub(crate) const INCIDENTS: &str = "battery";
 
 /// Security modules without bpf, as on distributions that leave it out.
 const WITHOUT_BPF: &str = "lsm=landlock,lockdown,yama,integrity,apparmor";
@@ -143,7 +152,15 @@ pub(crate) const STEPS: &[Step] = &[
     },
     whole("what the text layer says, case by case", "corpus"),
     whole("the text layer against what bash really does", "truth"),
-    whole("incidents, replayed on this machine's best rung", "battery"),
+    whole("incidents, replayed on this machine's best rung", INCIDENTS),
+    Step {
+        group: "demo",
+        name: "the demonstration shows what it is to show",
+        tier: Short,
+        jobs: &[Job::Build, Job::Programs],
+        limit: minutes(10),
+        action: Action::Demo,
+    },
     kernel(Short, "Linux 6.1, ext4", on("6.1", Ext4)),
     kernel(Short, "Linux 6.12, tmpfs", on("6.12", Tmpfs)),
     kernel(Short, "newest Linux, ext4", on("latest", Ext4)),
@@ -153,6 +170,14 @@ pub(crate) const STEPS: &[Step] = &[
         KernelRun { series: "6.12", fs: Tmpfs, append: WITHOUT_BPF, arguments: &["refuses"] },
     ),
     kernel(Short, "Linux 5.10, ext4", on("5.10", Ext4)),
+    Step {
+        group: "kernel",
+        name: "incidents, replayed on Linux 6.12",
+        tier: Long,
+        jobs: &[Job::Build, Job::Vm],
+        limit: minutes(60),
+        action: Action::Incidents { series: "6.12" },
+    },
     kernel(Long, "Linux 6.18, ext4", on("6.18", Ext4)),
     kernel(Long, "Linux 6.12, ext4", on("6.12", Ext4)),
     kernel(Long, "Linux 6.12, xfs", on("6.12", Xfs)),

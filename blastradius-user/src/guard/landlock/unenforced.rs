@@ -86,6 +86,8 @@ pub enum Unenforced {
         /// The line of policy that protects something below it.
         origin: String,
     },
+    /// What the kernel rung says of itself.
+    Kernel(String),
     /// An `allow D` lets D itself go, which needs a right on D's parent.
     ScopeItself {
         /// D.
@@ -114,6 +116,7 @@ impl Unenforced {
             | Self::Reparenting
             | Self::NoNewPrivs
             | Self::Siblings { .. }
+            | Self::Kernel(_)
             | Self::ScopeItself { .. } => Errs::Stricter,
         }
     }
@@ -143,6 +146,7 @@ impl Unenforced {
             Self::Reparenting => "no renames across directories",
             Self::NoNewPrivs => "no sudo",
             Self::Siblings { .. } => "directories with a denied place are frozen",
+            Self::Kernel(_) => "hooks that this kernel lacks",
             Self::ScopeItself { .. } => "scope roots stay",
         }
     }
@@ -208,6 +212,7 @@ impl Unenforced {
                 "files directly in {} cannot be removed or renamed, because something below it is protected ({origin})",
                 directory.display()
             ),
+            Self::Kernel(sentence) => sentence.clone(),
             Self::ScopeItself { place } => {
                 format!("{} itself cannot be removed, only what is in it", place.display())
             }

@@ -17,13 +17,18 @@ use super::{Court, Objection};
 /// Counting stops here.
 const COUNT_BUDGET: usize = 2_000;
 
-/// So many files that git does not have and no tool rebuilds are too many to lose by a name that somebody mistyped.
-const MANY: usize = 20;
+/// So many files that git does not have and no tool rebuilds are not lost through a directory, glob or filter without a
+/// question. By their names they may go.
+const MANY: usize = 3;
+
+/// So many directories above a path are asked whether a tool rebuilds them.
+const DEPTH_LIMIT: usize = 64;
 
 /// Directories that a tool rebuilds, with the file that says which tool: next to the directory, or (with a leading `./`)
 /// in it. Without a marker the name is enough.
 const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
-    ("node_modules", &["package.json"]),
+    // No person keeps files in a directory of this name, with or without a package.json beside it.
+    ("node_modules", &[]),
     ("target", &["Cargo.toml", "pom.xml", "build.sbt", "./CACHEDIR.TAG"]),
     ("build", &[]),
     ("dist", &[]),
@@ -68,6 +73,13 @@ const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
     ("elm-stuff", &[]),
     ("bazel-out", &[]),
     ("dist-newstyle", &[]),
+    ("tmp", &[]),
+    ("temp", &[]),
+    (".tmp", &[]),
+    ("scratch", &[]),
+    ("logs", &[]),
+    ("test-results", &[]),
+    ("playwright-report", &[]),
     (".stack-work", &[]),
 ];
 
@@ -231,9 +243,13 @@ impl Court<'_> {
                     .because(format!("{} is a git work tree of its own", object.path.display())),
             );
         }
+        // Asking git is dear, and a directory that holds next to nothing need not be asked about.
+        let total = count_below(self.world, &object.path);
+        if total.files < MANY {
+            return None;
+        }
         let untracked = self.untracked(tree, &object.path, &|_| true)?;
         (untracked.files >= MANY).then(|| {
-            let total = count_below(self.world, &object.path);
             Objection::new(RuleId::UntrackedFiles, Verdict::Confirm).because(format!(
                 "would remove {}, {} of them not in git",
                 total.shown(),
@@ -294,6 +310,7 @@ impl Court<'_> {
     /// Whether the path lies in a directory that a tool rebuilds, or is one.
     fn is_rebuildable(&self, tree: &WorkTree, path: &Path) -> bool {
         path.ancestors()
+            .take(DEPTH_LIMIT)
             .take_while(|dir| *dir != tree.root)
             .any(|dir| is_rebuildable_directory(self.world, dir))
     }

@@ -63,6 +63,8 @@ impl Court<'_> {
             Zone::Floor if !is_project => {
                 Some(floor_object(dir, &zone).because("a wildcard directly below it is the same as itself"))
             }
+            // A tmpfs inside scope: its entries are scope.
+            Zone::Floor if !self.is_scope_root(dir) => None,
             Zone::Floor | Zone::Root if shape.wide && shape.ends => {
                 Some(Objection::new(RuleId::ScopeRoot, Verdict::Confirm).because(format!(
                     "every entry of {} would go: {}",

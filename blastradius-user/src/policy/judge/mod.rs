@@ -278,7 +278,7 @@ fn in_mode(verdict: Verdict, asker: Asker) -> Option<Verdict> {
 fn is_literal_minded(asker: Asker) -> bool {
     match asker.surface {
         Surface::Wrapper => true,
-        Surface::Text => asker.mode != Mode::Interactive,
+        Surface::Text | Surface::Hook => asker.mode != Mode::Interactive,
         Surface::Exec { .. } | Surface::Human => false,
     }
 }

@@ -6,9 +6,11 @@ use std::rc::Rc;
 use blastradius_common::{RuleId, Verdict};
 
 use crate::policy::effect::{Act, Base, Follow, Located, PathTarget};
+use crate::policy::mode::Surface;
 use crate::policy::operand::{Nothings, Partial, Reading, SOME_NAME, explain, read};
 use crate::policy::paths;
 use crate::policy::resolve::Last;
+use crate::shell::value::Cause;
 
 use super::verdict::Case;
 use super::{Court, Objection, is_literal_minded};
@@ -31,7 +33,7 @@ impl Court<'_> {
                 objections.extend(self.emptied(case, &glob_text(target), &nothings));
                 if objections.iter().all(|objection| !objection.critical) {
                     let found = self.glob(case, target, glob);
-                    objections.extend(found.into_iter().map(|objection| blamed(objection, &nothings)));
+                    objections.extend(found.into_iter().map(|objection| self.blamed(objection, &nothings)));
                 }
             }
             Reading::Partial(partial) => {
@@ -58,6 +60,17 @@ impl Court<'_> {
             Objection::new(RuleId::TildeAmbiguous, Verdict::Confirm)
                 .because("it names the home of an account that is not known here")
         })
+    }
+
+    /// Why each part is missing or unknown. A hook's environment is not the command's.
+    fn causes(&self, causes: &[&Cause]) -> Vec<String> {
+        let told = causes.iter().map(|cause| match cause {
+            Cause::Unset(name) if self.asker.surface == Surface::Hook => {
+                format!("{name} is not visible here: set neither in this environment nor in the command; assign it in the command")
+            }
+            cause => explain(cause),
+        });
+        told.collect()
     }
 
     /// Letters that look like others, or like nothing.
@@ -99,7 +112,7 @@ impl Court<'_> {
         for base in bases(&target.base) {
             let base = base.unwrap_or_else(|| Rc::new(PathBuf::from("/")));
             let object = self.policy.resolve(self.world, &base, Path::new(text), last(target.follow));
-            let objection = self.object(case, &object).map(|objection| blamed(objection, nothings));
+            let objection = self.object(case, &object).map(|objection| self.blamed(objection, nothings));
             worst = match (worst, objection) {
                 (Some(old), Some(new)) if new.verdict <= old.verdict => Some(old),
                 (old, new) => new.or(old),
@@ -108,7 +121,7 @@ impl Court<'_> {
         let lost = nothings.lost_last && is_removal(case.act);
         if worst.is_none() && lost {
             let mut objection = Objection::new(RuleId::EmptyVariableExpansion, Verdict::Confirm);
-            objection.reasons = nothings.causes.iter().map(|cause| explain(cause)).collect();
+            objection.reasons = self.causes(&nothings.causes);
             worst = Some(objection.because("what is left is the directory around what was meant"));
         }
         objections.extend(worst);
@@ -125,7 +138,7 @@ impl Court<'_> {
             );
         }
         let mut objection = Objection::critical(RuleId::EmptyVariableExpansion);
-        objection.reasons = nothings.causes.iter().map(|cause| explain(cause)).collect();
+        objection.reasons = self.causes(&nothings.causes);
         Some(objection)
     }
 
@@ -136,7 +149,7 @@ impl Court<'_> {
             return None;
         }
         let mut objection = Objection::critical(RuleId::EmptyVariableExpansion);
-        objection.reasons = nothings.causes.iter().map(|cause| explain(cause)).collect();
+        objection.reasons = self.causes(&nothings.causes);
         objection.resolved = Some(paths::normalise(Path::new(text)));
         Some(objection.because(format!("what is left of the operand starts at the root: {text}")))
     }
@@ -157,13 +170,13 @@ impl Court<'_> {
         }
         let relative = !partial.prefix.starts_with('/');
         let Some(base) = base.cloned().or_else(|| (!relative).then(|| PathBuf::from("/"))) else {
-            return unknown_base(case.act, &target.base).map(|objection| because_of(objection, partial));
+            return unknown_base(case.act, &target.base).map(|objection| self.because_of(objection, partial));
         };
         let (dir, fragment) = match partial.prefix.rfind('/') {
             Some(slash) => partial.prefix.split_at(slash + 1),
             None => ("", &*partial.prefix),
         };
-        self.entry(case, &base, dir, fragment, partial).map(|objection| because_of(objection, partial))
+        self.entry(case, &base, dir, fragment, partial).map(|objection| self.because_of(objection, partial))
     }
 
     /// The operand begins with what is not known.
@@ -174,14 +187,19 @@ impl Court<'_> {
         partial: &Partial<'_>,
         base: Option<&PathBuf>,
     ) -> Option<Objection> {
-        if partial.hole.born || partial.is_guarded() {
+        // What was made a moment ago is nobody's loss, unless the operand climbs out of it.
+        let climbs = partial.after.split('/').any(|part| part == "..");
+        if partial.hole.born && !climbs || partial.is_guarded() {
             return None;
         }
         if partial.hole.component && !partial.hole.maybe_empty {
             let Some(base) = base else {
-                return unknown_base(case.act, &target.base).map(|objection| because_of(objection, partial));
+                return unknown_base(case.act, &target.base)
+                    .map(|objection| self.because_of(objection, partial));
             };
-            return self.entry(case, base, "", "", partial).map(|objection| because_of(objection, partial));
+            return self
+                .entry(case, base, "", "", partial)
+                .map(|objection| self.because_of(objection, partial));
         }
         let followed_by_slash = partial.after.starts_with('/');
         if partial.hole.maybe_empty
@@ -191,11 +209,11 @@ impl Court<'_> {
         {
             let mut objection = Objection::critical(RuleId::EmptyVariableExpansion);
             objection.resolved = Some(PathBuf::from(partial.after.replace(SOME_NAME, "?")));
-            let objection = because_of(objection, partial);
+            let objection = self.because_of(objection, partial);
             return Some(objection.because("if it is empty, what is left of the operand starts at the root"));
         }
         let objection = Objection::new(RuleId::UnknownOperand, Verdict::Confirm);
-        Some(because_of(objection, partial))
+        Some(self.because_of(objection, partial))
     }
 
     /// An entry of a known directory, of whose name at most a fragment is known.
@@ -240,23 +258,24 @@ impl Court<'_> {
                 .because("that is what the operand names if it is empty"),
         )
     }
-}
 
-/// Adds the variables that gave nothing to an objection; where they made the target critical, they are the rule.
-fn blamed(objection: Objection, nothings: &Nothings<'_>) -> Objection {
-    if nothings.causes.is_empty() {
-        return objection;
+    /// Adds the variables that gave nothing to an objection; where they made the target critical, they are the rule.
+    fn blamed(&self, objection: Objection, nothings: &Nothings<'_>) -> Objection {
+        if nothings.causes.is_empty() {
+            return objection;
+        }
+        let mut reasons = self.causes(&nothings.causes);
+        reasons.extend(objection.reasons);
+        let rule = if objection.critical { RuleId::EmptyVariableExpansion } else { objection.rule };
+        Objection { rule, reasons, ..objection }
     }
-    let mut reasons: Vec<String> = nothings.causes.iter().map(|cause| explain(cause)).collect();
-    reasons.extend(objection.reasons);
-    let rule = if objection.critical { RuleId::EmptyVariableExpansion } else { objection.rule };
-    Objection { rule, reasons, ..objection }
-}
 
-fn because_of(objection: Objection, partial: &Partial<'_>) -> Objection {
-    let mut reasons: Vec<String> = partial.causes.iter().map(|cause| explain(cause)).collect();
-    reasons.extend(objection.reasons);
-    Objection { reasons, ..objection }
+    /// Adds what is known only at run time to an objection.
+    fn because_of(&self, objection: Objection, partial: &Partial<'_>) -> Objection {
+        let mut reasons = self.causes(&partial.causes);
+        reasons.extend(objection.reasons);
+        Objection { reasons, ..objection }
+    }
 }
 
 /// Replaces the placeholder of unknown names by what people read.

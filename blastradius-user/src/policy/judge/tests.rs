@@ -537,3 +537,126 @@ fn inside_a_proved_run_the_kernel_judges_removals_and_the_exec_layer_what_no_hoo
     };
     assert_eq!(on(located(reset)), Verdict::Deny);
 }
+
+#[test]
+fn a_hook_says_that_a_variable_is_not_visible_to_it() {
+    let operand = || pieces(vec![unset("OUT"), text("/x")]);
+    let hook = Asker { mode: Mode::Interactive, surface: Surface::Hook };
+    assert!(findings_in(&world(), path(REMOVE, operand()), hook)[0].reasons[0].contains("not visible here"));
+    assert!(findings_in(&world(), path(REMOVE, operand()), INTERACTIVE)[0].reasons[0].contains("is unset"));
+}
+
+#[test]
+fn a_tmpfs_inside_the_project_may_be_emptied_and_not_removed() {
+    let world = world().mount("/home/dev/proj/data", "tmpfs", 9).file("/home/dev/proj/data/x", "");
+    let contents = Selection { contents_only: true, ..Selection::default() };
+    let find = PathTarget { selection: contents, ..target(Field::literal("data")) };
+    let on = |effect: Located| worst(&findings_in(&world, effect, INTERACTIVE)).0;
+    assert_eq!(on(located(Effect::Path { act: REMOVE, target: find })), Verdict::Allow);
+    assert_eq!(on(path(REMOVE, glob("/home/dev/proj/data", "*", &["data/x"]))), Verdict::Allow);
+    assert_eq!(on(path(REMOVE, Field::literal("data"))), Verdict::Deny);
+}
+
+#[test]
+fn a_broken_policy_file_refuses_destructive_work_and_nothing_else() {
+    let world = world().file("/home/dev/proj/.blastradius", "allow /");
+    let on = |effect: Located| worst(&findings_in(&world, effect, INTERACTIVE));
+    assert_eq!(on(path(REMOVE, Field::literal("build"))), (Verdict::Deny, Some(RuleId::PolicyError)));
+    assert_eq!(on(path(Act::Append, Field::literal("app.log"))), (Verdict::Allow, None));
+    assert_eq!(on(path(Act::Truncate, Field::literal("/dev/null"))), (Verdict::Allow, None));
+}
+
+#[test]
+fn configured_rules_move_defaults_and_never_critical_cases() {
+    let config = "/home/dev/.config/blastradius/config";
+    let world =
+        world().file(config, "rule out-of-scope deny\nrule git-discard allow\nrule recursive-metadata warn");
+    let on = |effect: Located| worst(&findings_in(&world, effect, INTERACTIVE)).0;
+    assert_eq!(on(path(REMOVE, Field::literal("/home/dev/Documents"))), Verdict::Deny);
+    let reset = Effect::Git {
+        discard: Discard::WorkTree(vec![]),
+        base: Base::Known(Rc::new(PROJ.into())),
+        what: "git reset --hard".into(),
+    };
+    assert_eq!(on(located(reset)), Verdict::Allow);
+    let tree = Act::Metadata { recursive: true };
+    assert_eq!(on(path(tree, Field::literal("/opt/app"))), Verdict::Warn);
+    assert_eq!(on(path(tree, Field::literal("/etc"))), Verdict::Deny);
+}
+
+#[test]
+fn command_lines_match_whole_commands() {
+    let world = world()
+        .file("/home/dev/proj/.blastradius", "deny-command terraform destroy*\nconfirm-command make deploy");
+    let policy = Policy::load(&world, Start::default());
+    let on =
+        |command: &str| judge_command(command, command, &policy, INTERACTIVE).map(|finding| finding.verdict);
+    assert_eq!(on("terraform destroy -auto-approve"), Some(Verdict::Deny));
+    assert_eq!(on("make deploy"), Some(Verdict::Confirm));
+    assert_eq!(on("echo terraform destroy"), None);
+    assert_eq!(on("make deploy-docs"), None);
+}
+
+#[test]
+fn macos_has_its_own_floor_in_any_case() {
+    let world = MemoryWorld::new(Platform::MacOs)
+        .user(501, "tim")
+        .account("tim", "/Users/tim")
+        .env("HOME", "/Users/tim")
+        .work_tree("/Users/tim/proj")
+        .dir("/Users/tim/proj/build")
+        .cwd("/Users/tim/proj");
+    let on = |operand: &str| {
+        let target = PathTarget {
+            base: Base::Known(Rc::new("/Users/tim/proj".into())),
+            ..target(Field::literal(operand))
+        };
+        worst(&findings_in(&world, located(Effect::Path { act: REMOVE, target }), INTERACTIVE)).0
+    };
+    for operand in [
+        "/users/TIM",
+        "/Applications",
+        "/private",
+        "/Library",
+        "/Users/tim/Library",
+        "/system",
+        "/private/etc",
+        "/users/ann",
+    ] {
+        assert_eq!(on(operand), Verdict::Deny, "{operand}");
+    }
+    for operand in
+        ["/Users/tim/Documents", "/Users/tim/Library/Caches/x", "/usr/local/x", "/private/var/db/x"]
+    {
+        assert_eq!(on(operand), Verdict::Confirm, "{operand}");
+    }
+    for operand in [
+        "build",
+        "/users/tim/PROJ/build",
+        "/private/tmp/x",
+        "/var/folders/ab/xyz/T/tmp.1",
+        "/private/var/folders/ab/x/T/y",
+    ] {
+        assert_eq!(on(operand), Verdict::Allow, "{operand}");
+    }
+}
+
+#[test]
+fn very_long_operands_are_answered_without_squaring_their_length() {
+    // A quarter of a million components: looked up one by one against every mark, each as long as the rest, they would
+    // take minutes.
+    for part in ["a/", "target/", "../", "./"] {
+        let long = part.repeat(250_000);
+        let on = |operand: &str| {
+            worst(&findings_in(&world(), path(REMOVE, Field::literal(operand)), INTERACTIVE)).0
+        };
+        let expected = if part == "../" {
+            Verdict::Deny
+        } else if part == "./" {
+            Verdict::Confirm
+        } else {
+            Verdict::Allow
+        };
+        assert_eq!(on(&long), expected, "{part}");
+    }
+}

@@ -107,7 +107,8 @@ impl Court<'_> {
             {
                 return Some(objection);
             }
-            if self.is_critical(path) {
+            let given = matches!(zone.zone, Zone::Scope | Zone::Born | Zone::State);
+            if !given && self.is_critical(path) {
                 return Some(critical_file(path));
             }
         }
@@ -145,8 +146,9 @@ impl Court<'_> {
         let inside = self.zone_inside(path);
         let is_scratch = gives_entries_by_consent(platform, path);
         if inside.zone == Zone::Scope && !is_scratch {
-            // A work tree that lies directly below `/`, or on a mount of its own.
-            return self.root_removal(case, path, &inside);
+            // A work tree that lies directly below `/` or on a mount of its own; else a tmpfs inside scope, whose
+            // entries are as much scope as those of the directory that it covers.
+            return if self.is_scope_root(path) { self.root_removal(case, path, &inside) } else { None };
         }
         if case.is_narrow() {
             let holds_homes = floor::home_parents().any(|parent| paths::same(platform, path, parent));
@@ -182,6 +184,17 @@ impl Court<'_> {
             path.display(),
             zone.origin
         )))
+    }
+
+    /// Whether scope begins here.
+    pub(super) fn is_scope_root(&self, path: &Path) -> bool {
+        let platform = self.policy.platform();
+        let by_default = self.policy.scope().roots.iter().any(|root| paths::same(platform, &root.path, path));
+        let by_line =
+            self.policy.config().allows.iter().any(|line| {
+                line.pattern.literal().is_some_and(|literal| paths::same(platform, &literal, path))
+            });
+        by_default || by_line
     }
 
     fn is_git_directory(&self, path: &Path) -> bool {
@@ -223,12 +236,17 @@ impl Court<'_> {
         }
         let wipes = WIPERS.contains(&case.program);
         let loses = match zone.zone {
-            // An edit; only what empties a dotfile is asked about.
-            Zone::Config => case.act != Act::Replace && (exists || wipes),
+            // An edit; only what empties a dotfile is asked about. Those at the top of a home (shell start-up files,
+            // histories) are asked about even where they are not to be seen now.
+            Zone::Config => case.act != Act::Replace && (exists || wipes || self.is_top_dotfile(path)),
             Zone::System => exists || wipes || !is_locally_managed(path),
             _ => exists || wipes || object.parent_absent,
         };
         loses.then(|| self.with_facts(out_of_scope(&zone), case, object))
+    }
+
+    fn is_top_dotfile(&self, path: &Path) -> bool {
+        path.parent().is_some_and(|parent| self.zone(parent).zone == Zone::Floor)
     }
 
     /// `cp -r a/. b`: what both hold is overwritten, in b.

@@ -11,6 +11,8 @@ mod output;
 mod remote;
 mod worktree;
 
+pub(crate) use config::split;
+
 use std::borrow::Cow;
 use std::rc::Rc;
 

@@ -1,16 +1,17 @@
 //! The evaluation as programs see it.
 
+use std::path::Path;
 use std::rc::Rc;
 
 use super::redirect::is_below_born_hole;
 use super::variables::{describe_text, text_length};
 use super::{Evaluator, Read};
-use crate::policy::effect::{Act, Base, Effect};
+use crate::policy::effect::{Act, Base, Effect, Follow, PathTarget};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings};
 use crate::shell::limits::{Eval, Stop};
 use crate::shell::state::{Outcome, Val};
 use crate::shell::trace::What;
-use crate::shell::value::{Abstract, Field};
+use crate::shell::value::{Abstract, Field, Glob};
 use crate::shell::world::{Look, World};
 
 /// What an abstract text looks like, for steps and for counting.
@@ -61,7 +62,7 @@ impl<'w> Evaluator<'w> {
                 if let Some((_, selection)) = self.selected.iter().find(|(field, _)| *field == target.operand)
                 {
                     target.selection = selection.clone();
-                    if let Act::Remove { recursive } = &mut act {
+                    if let Act::Remove { recursive } | Act::Metadata { recursive } = &mut act {
                         // The listing does the walking.
                         *recursive = true;
                     }
@@ -69,7 +70,7 @@ impl<'w> Evaluator<'w> {
                 for also in self.moved_here(act, &target) {
                     self.add_effect(also, program);
                 }
-                let target = self.through_links(target);
+                self.follow_made_links(&mut target);
                 if self.is_born(&target.operand, &target.base) {
                     if self.traces() {
                         let what = format!("{} was made by this text", describe_text(&target.operand.text));
@@ -124,6 +125,38 @@ impl<'w> Evaluator<'w> {
             found.push(Effect::Path { act: *act, target });
         }
         found
+    }
+
+    /// An operand that goes through a link which the text has made names what the link leads to.
+    fn follow_made_links(&self, target: &mut PathTarget) {
+        if self.state.files.targets.is_empty() {
+            return;
+        }
+        let follows = target.follow == Follow::Last
+            || target.operand.as_known().is_some_and(|text| text.ends_with('/') || text.ends_with("/."));
+        let place = match &target.operand.glob {
+            Some(glob) => Some(glob.base.clone()),
+            None => self.path_of(&target.operand, &target.base),
+        };
+        let Some(place) = place else { return };
+        let through = self.state.files.targets.iter().find_map(|(link, leads)| {
+            let rest = place.strip_prefix(link).ok()?;
+            let reached = !rest.as_os_str().is_empty() || follows || target.operand.glob.is_some();
+            reached.then(|| if rest.as_os_str().is_empty() { leads.clone() } else { leads.join(rest) })
+        });
+        let Some(path) = through else { return };
+        let shown = path.to_string_lossy();
+        match &target.operand.glob {
+            None => target.operand.text = Abstract::known(&shown),
+            Some(glob) => {
+                let slash = if shown.ends_with('/') { "" } else { "/" };
+                target.operand.text = Abstract::known(&format!("{shown}{slash}{}", glob.pattern));
+                let count = glob.count.max(1);
+                let glob =
+                    Glob { base: path.clone(), pattern: glob.pattern.clone(), matches: Vec::new(), count };
+                target.operand.glob = Some(Rc::new(glob));
+            }
+        }
     }
 
     /// Whether the operand names something that the text has made.
@@ -222,6 +255,33 @@ impl Machine for Caller<'_, '_> {
             && matches!(self.evaluator.world.look(&path), Look::Absent)
         {
             self.evaluator.born(path, false);
+        }
+    }
+
+    fn links(&mut self, link: &Field, target: &Field) {
+        let done = self.evaluator.tick(2);
+        self.note(done);
+        let base = self.evaluator.state.cwd.clone();
+        let Some(path) = self.evaluator.path_of(link, &base) else { return };
+        let parent = path.parent().unwrap_or(Path::new("/")).to_path_buf();
+        let leads = self.evaluator.path_of(target, &Base::Known(Rc::new(parent)));
+        let is_new = matches!(self.evaluator.world.look(&path), Look::Absent);
+        if is_new && leads.is_some() {
+            self.evaluator.born(path.clone(), false);
+        }
+        let files = Rc::make_mut(&mut self.evaluator.state.files);
+        files.links.push(path.clone());
+        if let Some(leads) = leads {
+            files.targets.insert(path, leads);
+        }
+    }
+
+    fn takes_in(&mut self, operand: &Field) {
+        let done = self.evaluator.tick(2);
+        self.note(done);
+        let base = self.evaluator.state.cwd.clone();
+        if let Some(path) = self.evaluator.path_of(operand, &base) {
+            Rc::make_mut(&mut self.evaluator.state.files).old.push(path);
         }
     }
 

@@ -5,7 +5,6 @@ use std::rc::Rc;
 
 use super::Evaluator;
 use crate::policy::effect::{Act, Base, Effect, PathTarget};
-use crate::shell::glob::normal_join;
 use crate::shell::limits::Eval;
 use crate::shell::value::{Abstract, Field, Glob};
 use crate::shell::world::{Look, World};
@@ -28,13 +27,6 @@ impl Evaluator<'_> {
         }
         if !self.state.files.is_born(&highest) {
             Rc::make_mut(&mut self.state.files).born.push(highest);
-        }
-    }
-
-    /// A symbolic link that the text has made.
-    pub(crate) fn linked_to(&mut self, link: PathBuf, target: PathBuf) {
-        if self.state.files.links.len() < 64 {
-            Rc::make_mut(&mut self.state.files).links.push((link, target));
         }
     }
 
@@ -64,33 +56,6 @@ impl Evaluator<'_> {
         Ok(())
     }
 
-    /// An effect as it falls on what is there now: names that lead through links of this text are followed.
-    pub(super) fn through_links(&self, mut target: PathTarget) -> PathTarget {
-        if self.state.files.links.is_empty() {
-            return target;
-        }
-        let operand = &target.operand;
-        let (path, enters) = match &operand.glob {
-            Some(glob) => (Some(glob.base.clone()), true),
-            None => {
-                let slash = operand.as_known().is_some_and(|text| text.ends_with('/'));
-                (
-                    self.path_of(operand, &target.base),
-                    slash || target.follow == crate::policy::effect::Follow::Last,
-                )
-            }
-        };
-        let Some(path) = path else { return target };
-        let found = self.state.files.links.iter().rev().find_map(|(link, to)| {
-            let rest = path.strip_prefix(link).ok()?;
-            (enters || rest.components().next().is_some()).then(|| to.join(rest))
-        });
-        if let Some(real) = found {
-            target.operand = moved_to(operand, &real);
-        }
-        target
-    }
-
     /// What else a removal takes with it: what this text has moved there.
     pub(super) fn moved_here(&self, act: Act, target: &PathTarget) -> Vec<Effect> {
         if self.state.files.moves.is_empty() || !matches!(act, Act::Remove { recursive: true }) {
@@ -109,22 +74,14 @@ impl Evaluator<'_> {
         .collect()
     }
 
-    /// Links and moves that a program's call makes.
-    pub(crate) fn note_made(&mut self, name: &str, operands: &[&Field], symbolic: bool) -> Eval<()> {
+    /// What a call of `mv` moves.
+    pub(crate) fn note_moves(&mut self, operands: &[&Field]) -> Eval<()> {
         let base = self.state.cwd.clone();
         let Some((last, sources)) = operands.split_last() else { return Ok(()) };
-        let Some(to) = self.path_of(last, &base) else { return Ok(()) };
-        match (name, sources) {
-            ("ln", [source]) if symbolic => {
-                let Some(text) = source.as_known() else { return Ok(()) };
-                let parent = to.parent().unwrap_or(Path::new("/")).to_owned();
-                let target = normal_join(&parent, &text);
-                self.linked_to(to, target);
-            }
-            ("mv", sources) if !sources.is_empty() => self.moved(sources, to)?,
-            _ => {}
+        match self.path_of(last, &base) {
+            Some(to) if !sources.is_empty() => self.moved(sources, to),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -1,0 +1,80 @@
+//! Offsets: where the running kernel keeps the fields that the kernel side reads.
+//!
+//! They differ between kernels (`file.f_mode` lies at 68 in 5.10 and 6.1, at 12 in 6.12, at 4 in 6.18), so they come
+//! from the running kernel's BTF. One table makes the structure and the list of what to look up.
+
+/// A field that is to be looked up in BTF.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// The kernel structure.
+    pub structure: &'static str,
+    /// The member; a dot leads into a nested structure. Anonymous members are searched through.
+    pub path: &'static str,
+}
+
+/// What no field can lie at: a program that reads through it is refused by the verifier.
+pub const POISON: u32 = u32::MAX;
+
+macro_rules! offsets {
+    ($($name:ident: $structure:literal $path:literal,)*) => {
+        /// Byte offsets of kernel fields, in `.rodata` of the kernel side and overridden before loading.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(C)]
+        pub struct Offsets { $(#[doc = concat!("`", $structure, ".", $path, "`")] pub $name: u32,)* }
+
+        impl Offsets {
+            /// What a loader that forgets to inject leaves behind.
+            pub const POISONED: Self = Self { $($name: POISON,)* };
+            /// The fields, in the order of the structure.
+            pub const FIELDS: &'static [Field] = &[$(Field { structure: $structure, path: $path },)*];
+
+            /// Builds the structure by asking `find` for each field in turn.
+            pub fn try_build<E>(mut find: impl FnMut(Field) -> Result<u32, E>) -> Result<Self, E> {
+                Ok(Self { $($name: find(Field { structure: $structure, path: $path })?,)* })
+            }
+        }
+    };
+}
+
+offsets! {
+    dentry_inode: "dentry" "d_inode",
+    dentry_parent: "dentry" "d_parent",
+    dentry_name: "dentry" "d_name.name",
+    file_inode: "file" "f_inode",
+    file_mode: "file" "f_mode",
+    file_flags: "file" "f_flags",
+    file_dentry: "file" "f_path.dentry",
+    inode_sb: "inode" "i_sb",
+    inode_ino: "inode" "i_ino",
+    inode_generation: "inode" "i_generation",
+    inode_mode: "inode" "i_mode",
+    inode_nlink: "inode" "i_nlink",
+    sb_dev: "super_block" "s_dev",
+    sb_magic: "super_block" "s_magic",
+    path_dentry: "path" "dentry",
+    binprm_file: "linux_binprm" "file",
+    task_pid: "task_struct" "pid",
+    task_tgid: "task_struct" "tgid",
+    mount_sb: "vfsmount" "mnt_sb",
+    map_id: "bpf_map" "id",
+    prog_aux: "bpf_prog" "aux",
+    prog_aux_id: "bpf_prog_aux" "id",
+}
+
+/// What else the kernel side must know about the running kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct KernelFacts {
+    /// Where fields lie.
+    pub offsets: Offsets,
+    /// 1 where `path_rename` has the argument `flags` (since 5.19).
+    pub rename_has_flags: u32,
+    /// 1 where `vfs_mkdir` returns a dentry or an error pointer (since 6.15) and not an error number.
+    pub mkdir_returns_dentry: u32,
+}
+
+impl KernelFacts {
+    /// What a loader that forgets to inject leaves behind.
+    pub const POISONED: Self =
+        Self { offsets: Offsets::POISONED, rename_has_flags: POISON, mkdir_returns_dentry: POISON };
+}

@@ -1,0 +1,374 @@
+//! The kernel boundary: every read of kernel memory is in this file, behind typed handles.
+//!
+//! A handle is made from a hook's argument or by following another handle, so the verifier knows its BTF type, and a
+//! read at a constant offset compiles to one typed load. The verifier proves at load time what the SAFETY comments say:
+//! a wrong offset does not misread, it fails to load, and a null pointer in a chain reads as zero.
+
+use aya_ebpf::helpers::{
+    bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_get_current_task,
+    generated::{bpf_probe_read_kernel, bpf_probe_read_kernel_str},
+};
+use blastradius_common::{Id, KernelFacts, identity::NAME_BYTES};
+
+/// What the loader knows about the running kernel. Poisoned until it is injected.
+#[unsafe(no_mangle)]
+static KERNEL: KernelFacts = KernelFacts::POISONED;
+
+/// A fact as the loader left it, which is not what the compiler saw.
+#[inline(always)]
+fn fact(value: &'static u32) -> u32 {
+    // SAFETY: a reference is readable. Volatile, because the loader replaces the bytes after compilation.
+    unsafe { core::ptr::read_volatile(value) }
+}
+
+macro_rules! offset {
+    ($field:ident) => {
+        fact(&KERNEL.offsets.$field)
+    };
+}
+
+/// Reads a field of a kernel object.
+///
+/// # Safety
+/// `base` must be a pointer that the verifier knows by BTF type, and `offset` must come from [`KERNEL`].
+#[inline(always)]
+unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
+    // SAFETY: the caller's promise; the verifier checks the offset and the width against the structure.
+    unsafe { base.add(offset as usize).cast::<T>().read() }
+}
+
+macro_rules! handles {
+    ($($(#[$doc:meta])* $name:ident;)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq)]
+        #[repr(transparent)]
+        pub struct $name(*const u8);
+    )*};
+}
+
+/// Handles that hooks are called with.
+macro_rules! arguments {
+    ($($name:ident),*) => {$(
+        impl $name {
+            /// The handle of a hook's argument.
+            ///
+            /// # Safety
+            /// The argument must be a pointer to this structure in the signature of the hook.
+            #[inline(always)]
+            pub const unsafe fn from_argument(pointer: *const u8) -> Self {
+                Self(pointer)
+            }
+        }
+    )*};
+}
+
+handles! {
+    /// `struct dentry`: a name in a directory.
+    Dentry;
+    /// `struct inode`: an object.
+    Inode;
+    /// `struct path`: a dentry and the mount through which it is seen.
+    Path;
+    /// `struct file`: an open object.
+    File;
+    /// `struct linux_binprm`: an exec under way.
+    Exec;
+    /// `struct task_struct`: a thread.
+    Task;
+    /// `struct vfsmount`: a file system where it is seen.
+    Mount;
+    /// `struct bpf_map`: a map.
+    BpfMap;
+    /// `struct bpf_prog`: a program.
+    BpfProgram;
+}
+
+arguments!(Dentry, Path, File, Exec, Task, Mount, BpfMap, BpfProgram);
+
+impl Dentry {
+    /// The address, to recognise the same dentry later. Not to be followed.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The directory that holds this name; the root of a file system is its own parent.
+    #[inline(always)]
+    pub fn parent(self) -> Self {
+        // SAFETY: a dentry, and an offset of `struct dentry`.
+        Self(unsafe { field(self.0, offset!(dentry_parent)) })
+    }
+
+    /// The object that bears this name. `None` for a name that nothing bears yet.
+    #[inline(always)]
+    pub fn inode(self) -> Option<Inode> {
+        // SAFETY: a dentry, and an offset of `struct dentry`.
+        let inode: *const u8 = unsafe { field(self.0, offset!(dentry_inode)) };
+        if inode.is_null() { None } else { Some(Inode(inode)) }
+    }
+
+    /// The object of a name that holds others, which is never nothing. (If it were, it would read as zero, which no mark
+    /// has: one branch less for the verifier to follow.)
+    #[inline(always)]
+    pub fn directory(self) -> Inode {
+        // SAFETY: a dentry, and an offset of `struct dentry`.
+        Inode(unsafe { field(self.0, offset!(dentry_inode)) })
+    }
+
+    #[inline(always)]
+    fn name(self) -> *const core::ffi::c_void {
+        // SAFETY: a dentry, and an offset of `struct dentry`.
+        unsafe { field(self.0, offset!(dentry_name)) }
+    }
+
+    /// Whether the name begins with a dot. `None`: unreadable.
+    #[inline(always)]
+    pub fn is_dot_name(self) -> Option<bool> {
+        let mut first = 0u8;
+        // SAFETY: one byte of the stack as destination; the helper faults safely on the source.
+        let status = unsafe { bpf_probe_read_kernel((&raw mut first).cast(), 1, self.name()) };
+        if status == 0 { Some(first == b'.') } else { None }
+    }
+
+    /// Copies the name and its terminating zero. `None`: unreadable.
+    #[inline(always)]
+    pub fn copy_name(self, name: &mut [u64; NAME_BYTES / 8]) -> Option<()> {
+        // SAFETY: the destination holds NAME_BYTES bytes; the helper faults safely on the source.
+        let copied =
+            unsafe { bpf_probe_read_kernel_str(name.as_mut_ptr().cast(), NAME_BYTES as u32, self.name()) };
+        if copied > 0 { Some(()) } else { None }
+    }
+
+    /// Copies the name and its terminating zero to `destination`; the bytes written, not positive if unreadable.
+    ///
+    /// # Safety
+    /// NAME_BYTES bytes must be writable at `destination`.
+    #[inline(always)]
+    pub unsafe fn copy_name_to(self, destination: *mut u8) -> i64 {
+        // SAFETY: the caller's promise; the helper faults safely on the source.
+        unsafe { bpf_probe_read_kernel_str(destination.cast(), NAME_BYTES as u32, self.name()) as i64 }
+    }
+}
+
+impl Inode {
+    /// The address, to recognise the same inode later. Not to be followed.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// What identifies the object.
+    #[inline(always)]
+    pub fn id(self) -> Id {
+        // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(inode_sb));
+            Id {
+                ino: field(self.0, offset!(inode_ino)),
+                dev: field(sb, offset!(sb_dev)),
+                generation: field(self.0, offset!(inode_generation)),
+            }
+        }
+    }
+
+    /// Whether it is a block device.
+    #[inline(always)]
+    pub fn is_block_device(self) -> bool {
+        // S_IFMT and S_IFBLK (include/uapi/linux/stat.h).
+        const KIND: u16 = 0o170_000;
+        const BLOCK: u16 = 0o060_000;
+        // SAFETY: an inode, and an offset of `struct inode`.
+        let mode: u16 = unsafe { field(self.0, offset!(inode_mode)) };
+        mode & KIND == BLOCK
+    }
+
+    /// The number of names that the object has.
+    #[inline(always)]
+    pub fn links(self) -> u32 {
+        // SAFETY: an inode, and an offset of `struct inode`.
+        unsafe { field(self.0, offset!(inode_nlink)) }
+    }
+
+    /// The device of the file system, in the kernel's own encoding.
+    #[inline(always)]
+    pub fn device(self) -> u32 {
+        // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(inode_sb));
+            field(sb, offset!(sb_dev))
+        }
+    }
+}
+
+impl Inode {
+    /// What kind of file system the object lies in (include/uapi/linux/magic.h).
+    #[inline(always)]
+    pub fn magic(self) -> u64 {
+        // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(inode_sb));
+            field(sb, offset!(sb_magic))
+        }
+    }
+}
+
+impl Task {
+    /// The address, as the session maps know the task.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The process that the thread belongs to, as the initial pid namespace numbers it.
+    #[inline(always)]
+    pub fn process(self) -> u32 {
+        // SAFETY: a task, and an offset of `struct task_struct`.
+        unsafe { field(self.0, offset!(task_tgid)) }
+    }
+}
+
+impl Task {
+    /// Whether it is the thread that its process is named after.
+    #[inline(always)]
+    pub fn leads(self) -> bool {
+        // SAFETY: a task, and offsets of `struct task_struct`.
+        unsafe { field::<u32>(self.0, offset!(task_pid)) == field::<u32>(self.0, offset!(task_tgid)) }
+    }
+}
+
+impl Mount {
+    /// What kind of file system it shows (include/uapi/linux/magic.h).
+    #[inline(always)]
+    pub fn magic(self) -> u64 {
+        // SAFETY: a mount, and offsets of `struct vfsmount` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(mount_sb));
+            field(sb, offset!(sb_magic))
+        }
+    }
+}
+
+impl BpfMap {
+    /// The number by which bpf(2) knows the map.
+    #[inline(always)]
+    pub fn id(self) -> u32 {
+        // SAFETY: a map, and an offset of `struct bpf_map`.
+        unsafe { field(self.0, offset!(map_id)) }
+    }
+}
+
+impl BpfProgram {
+    /// The number by which bpf(2) knows the program.
+    #[inline(always)]
+    pub fn id(self) -> u32 {
+        // SAFETY: a program, and offsets of `struct bpf_prog` and `struct bpf_prog_aux`.
+        unsafe {
+            let aux: *const u8 = field(self.0, offset!(prog_aux));
+            field(aux, offset!(prog_aux_id))
+        }
+    }
+}
+
+impl Path {
+    /// The name at the end of the path.
+    #[inline(always)]
+    pub fn dentry(self) -> Dentry {
+        // SAFETY: a path, and an offset of `struct path`.
+        Dentry(unsafe { field(self.0, offset!(path_dentry)) })
+    }
+}
+
+impl File {
+    /// `FMODE_WRITE` (include/linux/fs.h).
+    const WRITE: u32 = 1 << 1;
+    /// `FMODE_CREATED` (include/linux/fs.h): this open made the file.
+    const CREATED: u32 = 1 << 20;
+    /// `__O_TMPFILE` (include/uapi/asm-generic/fcntl.h): this open made a file without a name.
+    const TMPFILE: u32 = 0o20_000_000;
+
+    /// The name under which it was opened.
+    #[inline(always)]
+    pub fn dentry(self) -> Dentry {
+        // SAFETY: a file, and an offset of `struct file`.
+        Dentry(unsafe { field(self.0, offset!(file_dentry)) })
+    }
+
+    /// The object.
+    #[inline(always)]
+    pub fn inode(self) -> Inode {
+        // SAFETY: a file, and an offset of `struct file`.
+        Inode(unsafe { field(self.0, offset!(file_inode)) })
+    }
+
+    /// Whether it is open for writing.
+    #[inline(always)]
+    pub fn is_writable(self) -> bool {
+        // SAFETY: a file, and an offset of `struct file`.
+        let mode: u32 = unsafe { field(self.0, offset!(file_mode)) };
+        mode & Self::WRITE != 0
+    }
+
+    /// Whether this open created the object.
+    #[inline(always)]
+    pub fn is_new(self) -> bool {
+        // SAFETY: a file, and offsets of `struct file`.
+        let (mode, flags): (u32, u32) =
+            unsafe { (field(self.0, offset!(file_mode)), field(self.0, offset!(file_flags))) };
+        mode & Self::CREATED != 0 || flags & Self::TMPFILE != 0
+    }
+}
+
+impl Exec {
+    /// The binary that will run.
+    #[inline(always)]
+    pub fn binary(self) -> Inode {
+        // SAFETY: a `linux_binprm`, and an offset of it.
+        File(unsafe { field(self.0, offset!(binprm_file)) }).inode()
+    }
+}
+
+/// Lets the verifier forget what it knows of `words`: what follows is verified once, and not once for each way in which
+/// they came about.
+#[inline(always)]
+pub fn forget<const N: usize>(words: &mut [u64; N]) {
+    let address = words.as_mut_ptr();
+    // SAFETY: the words are copied onto themselves, by a helper whose effect the verifier does not follow.
+    unsafe { bpf_probe_read_kernel(address.cast(), size_of::<[u64; N]>() as u32, address.cast()) };
+}
+
+/// The running task, as the session maps know it. Not to be followed.
+#[inline(always)]
+pub fn current() -> u64 {
+    // SAFETY: no arguments.
+    unsafe { bpf_get_current_task() }
+}
+
+/// The running thread and its process, as the initial pid namespace numbers them.
+#[inline(always)]
+pub fn current_pids() -> (u32, u32) {
+    let both = bpf_get_current_pid_tgid();
+    (both as u32, (both >> 32) as u32)
+}
+
+/// The name of the running task, empty where it cannot be told.
+#[inline(always)]
+pub fn current_comm() -> [u8; 16] {
+    bpf_get_current_comm().unwrap_or([0; 16])
+}
+
+/// Whether `path_rename` has the argument `flags`.
+#[inline(always)]
+pub fn rename_has_flags() -> bool {
+    fact(&KERNEL.rename_has_flags) == 1
+}
+
+/// Whether `value`, returned by `vfs_mkdir`, says that the directory was made.
+#[inline(always)]
+pub fn mkdir_succeeded(value: u64) -> bool {
+    /// `MAX_ERRNO` (include/linux/err.h): the last 4095 addresses are error numbers.
+    const FIRST_ERROR: u64 = -4095i64 as u64;
+    // The verifier lets nobody calculate with a pointer, as the compiler does for both cases at once.
+    let mut word = [value];
+    forget(&mut word);
+    if fact(&KERNEL.mkdir_returns_dentry) == 1 { word[0] < FIRST_ERROR } else { word[0] as i32 == 0 }
+}

@@ -1,0 +1,159 @@
+//! The maps, and the few ways in which the programs touch them.
+//!
+//! One set serves every session of the machine: each policy key starts with the session's number. Sizes are what a full
+//! map costs at most: about 20 MB of kernel memory together.
+
+use aya_ebpf::{
+    btf_maps::{HashMap, HashOfMaps, LruHashMap, RingBuf},
+    macros::btf_map,
+};
+use blastradius_common::{Below, Id, Member, NameKey, ObjectKey, Tally};
+
+use crate::emit::Record;
+
+/// Tasks alive at once in all sessions; the next fork is refused with EAGAIN.
+const TASK_LIMIT: usize = 65_536;
+/// Marked objects of all sessions.
+const MARK_LIMIT: usize = 65_536;
+/// Created objects that are remembered; the oldest is forgotten first, which is stricter and never looser.
+const BORN_LIMIT: usize = 65_536;
+/// Bytes of each session's ring buffer: about 240 refusals that nobody has read yet.
+pub const RING_BYTES: usize = 1 << 20;
+
+/// Guarded tasks, by address of their `task_struct`.
+#[btf_map]
+pub static TASKS: HashMap<u64, Member, TASK_LIMIT> = HashMap::new();
+/// Threads whose next fork is born guarded.
+#[btf_map]
+pub static ARMED: HashMap<u64, Member, 1024> = HashMap::new();
+/// Threads whose next stat is answered under a token.
+#[btf_map]
+pub static ASKED: HashMap<u64, u64, 1024> = HashMap::new();
+/// Identities, by token.
+#[btf_map]
+pub static ANSWERS: HashMap<u64, Id, 1024> = HashMap::new();
+/// What the sessions say about objects themselves: a zone each.
+#[btf_map]
+pub static OWN: HashMap<ObjectKey, u32, MARK_LIMIT> = HashMap::new();
+/// What the sessions say about everything below directories.
+#[btf_map]
+pub static BELOW: HashMap<ObjectKey, Below, MARK_LIMIT> = HashMap::new();
+/// What the sessions deny, with everything below it.
+#[btf_map]
+pub static DENIED: HashMap<ObjectKey, u32, 8192> = HashMap::new();
+/// What the sessions say about names: a zone each.
+#[btf_map]
+pub static NAMES: HashMap<NameKey, u32, 8192> = HashMap::new();
+/// The binaries that have a role in a session: bits of [`Member`].
+#[btf_map]
+pub static ROLES: HashMap<ObjectKey, u32, 4096> = HashMap::new();
+/// Objects that a session created.
+#[btf_map]
+pub static BORN: LruHashMap<ObjectKey, u32, BORN_LIMIT> = LruHashMap::new();
+/// Names that a session linked to objects that were there before.
+#[btf_map]
+pub static BORN_NAMES: LruHashMap<NameKey, Id, 4096> = LruHashMap::new();
+/// The dentry at which a task is about to create something.
+#[btf_map]
+pub static PENDING: HashMap<u64, u64, 16_384> = HashMap::new();
+/// Supervisors' processes, as the initial pid namespace numbers them.
+#[btf_map]
+pub static SUPERVISORS: HashMap<u32, u32, 1024> = HashMap::new();
+/// The numbers of our own maps and programs, which guarded tasks may not open; a program's has [`blastradius_common::member::PROGRAM_NUMBER`] added.
+#[btf_map]
+pub static TABOO: HashMap<u64, u32, 1024> = HashMap::new();
+/// Counters, by session.
+#[btf_map]
+pub static TALLIES: HashMap<u32, Tally, 1024> = HashMap::new();
+/// Where refusals are reported, by session. A session without a reader has none.
+#[btf_map]
+pub static RINGS: HashOfMaps<u32, RingBuf<Record, RING_BYTES>, 1024> = HashOfMaps::new();
+
+macro_rules! copied {
+    ($map:ident, $key:expr) => {
+        match $map.get_ptr($key) {
+            // SAFETY: the map's own memory, valid until the program returns. A concurrent update of the same entry may
+            // be seen half done only in values wider than a word, and those are written once, before the key is used.
+            Some(value) => Some(unsafe { *value }),
+            None => None,
+        }
+    };
+}
+
+/// The membership of the task `task`, if it is guarded.
+#[inline(always)]
+pub fn member(task: u64) -> Option<Member> {
+    copied!(TASKS, &task)
+}
+
+/// The membership that the next fork of `task` is armed with.
+#[inline(always)]
+pub fn armed(task: u64) -> Option<Member> {
+    copied!(ARMED, &task)
+}
+
+/// The token under which `task` asked for the identity of what it stats.
+#[inline(always)]
+pub fn asked(task: u64) -> Option<u64> {
+    copied!(ASKED, &task)
+}
+
+/// The dentry that `task` announced.
+#[inline(always)]
+pub fn pending(task: u64) -> Option<u64> {
+    copied!(PENDING, &task)
+}
+
+/// The zone of the object itself.
+#[inline(always)]
+pub fn own(key: &ObjectKey) -> Option<u32> {
+    copied!(OWN, key)
+}
+
+/// What lies below the directory.
+#[inline(always)]
+pub fn below(key: &ObjectKey) -> Option<Below> {
+    copied!(BELOW, key)
+}
+
+/// Whether the session denies the object and everything below it.
+#[inline(always)]
+pub fn is_denied(key: &ObjectKey) -> bool {
+    DENIED.get_ptr(key).is_some()
+}
+
+/// The zone that the session gives to the name.
+#[inline(always)]
+pub fn name_zone(key: &NameKey) -> Option<u32> {
+    copied!(NAMES, key)
+}
+
+/// The role of the binary.
+#[inline(always)]
+pub fn role(key: &ObjectKey) -> Option<u32> {
+    copied!(ROLES, key)
+}
+
+/// Whether the process is a supervisor.
+#[inline(always)]
+pub fn is_supervisor(process: u32) -> bool {
+    SUPERVISORS.get_ptr(&process).is_some()
+}
+
+/// Whether the bpf object is one of ours.
+#[inline(always)]
+pub fn is_ours(number: u64) -> bool {
+    TABOO.get_ptr(&number).is_some()
+}
+
+/// Whether the session created the object.
+#[inline(always)]
+pub fn is_born(key: &ObjectKey) -> bool {
+    BORN.get_ptr(key).is_some()
+}
+
+/// The object that the session linked under the name.
+#[inline(always)]
+pub fn born_name(key: &NameKey) -> Option<Id> {
+    copied!(BORN_NAMES, key)
+}

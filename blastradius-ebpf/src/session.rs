@@ -1,0 +1,96 @@
+//! Membership: which tasks are guarded, from before they first run until they are gone.
+
+use aya_ebpf::programs::RawTracePointContext;
+use blastradius_common::{Id, Member, ObjectKey, Request};
+
+use crate::{
+    judge::{PASSED, REFUSED},
+    kernel::{self, Dentry, Exec, Task},
+    maps::{self, ANSWERS, ARMED, ASKED, PENDING, SUPERVISORS, TASKS},
+};
+
+/// `-EAGAIN`: what fork(2) says when a limit on tasks is reached.
+const TRY_AGAIN: i32 = -11;
+
+/// `child` is being made by the current task: it shares the parent's membership, or takes up what the parent is armed
+/// with. A full table refuses the fork.
+#[inline(always)]
+pub fn settle(child: u64) -> i32 {
+    let parent = kernel::current();
+    let member = match maps::member(parent) {
+        Some(member) => member,
+        None => match maps::armed(parent) {
+            Some(member) => {
+                let _ = ARMED.remove(&parent);
+                member
+            }
+            None => {
+                // Task structures are reused: a stale entry would guard a stranger.
+                let _ = TASKS.remove(&child);
+                return PASSED;
+            }
+        },
+    };
+    if TASKS.insert(&child, &member, 0).is_err() { TRY_AGAIN } else { PASSED }
+}
+
+/// `gone` is gone.
+#[inline(always)]
+pub fn forget(gone: Task) {
+    let task = gone.address();
+    let _ = TASKS.remove(&task);
+    let _ = PENDING.remove(&task);
+    let _ = ARMED.remove(&task);
+    let _ = ASKED.remove(&task);
+    if maps::is_supervisor(gone.process()) && gone.leads() {
+        let _ = SUPERVISORS.remove(&gone.process());
+    }
+}
+
+/// The current task is becoming another program: roles belong to the binary, and only some outlive it.
+#[inline(always)]
+pub fn change_role(exec: Exec) {
+    let task = kernel::current();
+    let Some(member) = maps::member(task) else { return };
+    let role = maps::role(&ObjectKey::new(member.session, exec.binary().id())).unwrap_or(0);
+    let traits = member.traits & Member::INHERITED | role;
+    if traits != member.traits {
+        let _ = TASKS.insert(&task, &Member { traits, ..member }, 0);
+    }
+}
+
+/// Answers a thread that asked for the identity of what it stats.
+#[inline(always)]
+pub fn identify(dentry: Dentry) {
+    let task = kernel::current();
+    let Some(token) = maps::asked(task) else { return };
+    let _ = ASKED.remove(&task);
+    if let Some(inode) = dentry.inode() {
+        let id: Id = inode.id();
+        let _ = ANSWERS.insert(&token, &id, 0);
+    }
+}
+
+/// Does what the calling task asks: run by `BPF_PROG_TEST_RUN`, it executes in the caller's own context. Guarded tasks
+/// are refused.
+#[inline(always)]
+pub fn enrol(ctx: &RawTracePointContext) -> i32 {
+    let task = kernel::current();
+    if maps::member(task).is_some() {
+        return REFUSED;
+    }
+    let (request, word): (u64, u64) = (ctx.arg(0), ctx.arg(1));
+    let done = if request == Request::Arm as u64 {
+        ARMED.insert(&task, &Member::from_word(word), 0)
+    } else if request == Request::Identify as u64 {
+        ASKED.insert(&task, &word, 0)
+    } else if request == Request::Protect as u64 {
+        SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
+    } else if request == Request::Disarm as u64 {
+        let _ = ARMED.remove(&task);
+        Ok(())
+    } else {
+        Err(REFUSED)
+    };
+    if done.is_ok() { PASSED } else { REFUSED }
+}

@@ -1,0 +1,332 @@
+//! The one set of programs and maps that serves every session of the machine.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+};
+
+use aya::{EbpfLoader, Pod, maps::Map};
+use blastradius_common::{
+    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally, member::PROGRAM_NUMBER,
+};
+
+use super::{
+    btf::{Btf, BtfError},
+    caveats::Caveats,
+    error::LoadError,
+    place::{self, Lock, Want},
+    programs::{self, ENROL, IDENTIFY, Rung},
+    sys,
+    tables::Table,
+};
+
+/// Bytes of a session's ring buffer; the object's own definition is the same.
+const RING_BYTES: u32 = 1 << 20;
+
+/// What the object is told about the running kernel, as aya wants it.
+#[derive(Clone, Copy)]
+#[repr(transparent)]
+struct Facts(KernelFacts);
+
+// SAFETY: `#[repr(C)]`, of `u32` only, so without padding.
+unsafe impl Pod for Facts {}
+
+/// Opened or loaded programs and maps. The machine keeps them by their pins, so dropping this leaves sessions guarded.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) name: String,
+    pub(super) rung: Rung,
+    pub(super) caveats: Caveats,
+    pub(super) tasks: Table<u64, Member>,
+    pub(super) own: Table<ObjectKey, u32>,
+    pub(super) below: Table<ObjectKey, Below>,
+    pub(super) denied: Table<ObjectKey, u32>,
+    pub(super) names: Table<NameKey, u32>,
+    pub(super) roles: Table<ObjectKey, u32>,
+    pub(super) born: Table<ObjectKey, u32>,
+    pub(super) born_names: Table<NameKey, Id>,
+    pub(super) answers: Table<u64, Id>,
+    pub(super) tallies: Table<u32, Tally>,
+    taboo: Table<u64, u32>,
+    rings: Table<u32, u32>,
+    identify: OwnedFd,
+    enrol: OwnedFd,
+    users: Lock,
+    /// Held, so that the programs stay attached also if someone takes the pins' file system away.
+    _links: Vec<OwnedFd>,
+}
+
+/// What the pins of links begin with.
+const LINK: &str = "on_";
+
+/// The maps that another process must find again, by their names in the object.
+const MAPS: &[&str] = &[
+    "TASKS",
+    "OWN",
+    "BELOW",
+    "DENIED",
+    "NAMES",
+    "ROLES",
+    "BORN",
+    "BORN_NAMES",
+    "ANSWERS",
+    "TALLIES",
+    "TABOO",
+    "RINGS",
+];
+
+/// The pin of the link that must stay where a program cannot be attached twice.
+const IDENTIFY_LINK: &str = "on_inode_getattr";
+
+/// The name of the set that `object` makes on `rung`.
+pub(super) fn name(object: &[u8], rung: Rung) -> String {
+    // FNV-1a: versions are to be told apart, nobody is to be kept out.
+    let hash = object
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
+    format!("{hash:016x}-{}", rung.name())
+}
+
+impl Set {
+    /// Opens the set that is pinned already. `None`: there is none, or not all of it.
+    pub(super) fn open(name: &str, rung: Rung) -> Result<Option<Self>, LoadError> {
+        let directory = place::pins(name);
+        // Pinned last, so what is there is whole.
+        let enrol = match sys::pinned(&directory.join(ENROL)) {
+            Ok(enrol) => enrol,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(not_permitted("opening what is pinned", error)),
+        };
+        let identify = sys::pinned(&directory.join(IDENTIFY))?;
+        let mut maps = HashMap::new();
+        for map in MAPS {
+            maps.insert((*map).to_owned(), sys::pinned(&directory.join(map))?);
+        }
+        let caveats = Caveats::from_text(&fs::read_to_string(place::notes_file(name)).unwrap_or_default());
+        Self::assemble(name, rung, caveats, maps, identify, enrol).map(Some)
+    }
+
+    /// Loads `object`, attaches its programs and pins everything. On error nothing is left.
+    pub(super) fn load(object: &[u8], name: &str, rung: Rung) -> Result<Self, LoadError> {
+        place::unpin(name)?;
+        let set = Self::load_and_pin(object, name, rung);
+        if set.is_err() {
+            let _ = place::unpin(name);
+        }
+        set
+    }
+
+    fn load_and_pin(object: &[u8], name: &str, rung: Rung) -> Result<Self, LoadError> {
+        let btf = Btf::of_running_kernel().map_err(LoadError::NoBtf)?.map_err(LoadError::Btf)?;
+        let facts = Facts(facts(&btf).map_err(LoadError::Btf)?);
+        let mut loaded = EbpfLoader::new()
+            .override_global("KERNEL", &facts, true)
+            .load(object)
+            .map_err(|error| loader_error(&error))?;
+        let mut maps = HashMap::new();
+        let map_names: Vec<String> = loaded.maps().map(|(name, _)| name.to_owned()).collect();
+        for map_name in map_names {
+            if let Some(map) = loaded.take_map(&map_name) {
+                maps.insert(map_name, descriptor(map)?);
+            }
+        }
+        let object = programs::relocate(object, &maps)?;
+        let programs = programs::load(&object, &btf, rung)?;
+
+        let directory = place::pins(name);
+        place::private_directory(&directory)?;
+        let pin = |fd: BorrowedFd<'_>, name: &str| {
+            sys::pin(fd, &directory.join(name))
+                .map_err(|error| LoadError::Io { what: format!("pinning {name}"), error })
+        };
+        for map in MAPS {
+            let fd = maps.get(*map).ok_or_else(|| LoadError::Object(format!("it has no map {map}")))?;
+            pin(fd.as_fd(), map)?;
+        }
+        for loaded in &programs.attached {
+            let link = sys::attach(loaded.program.as_fd())
+                .map_err(|error| not_permitted(&format!("attaching {}", loaded.name), error))?;
+            pin(link.as_fd(), &format!("{LINK}{}", loaded.name))?;
+        }
+        if let Some(link) = &programs.identify_link {
+            pin(link.as_fd(), IDENTIFY_LINK)?;
+        }
+        pin(programs.identify.as_fd(), IDENTIFY)?;
+        pin(programs.enrol.as_fd(), ENROL)?;
+        let mut taboo = Vec::new();
+        for map in maps.values() {
+            taboo.push(u64::from(sys::object_id(map.as_fd())?));
+        }
+        let loaded = programs.attached.iter().map(|loaded| &loaded.program);
+        for program in loaded.chain([&programs.identify, &programs.enrol]) {
+            taboo.push(PROGRAM_NUMBER + u64::from(sys::object_id(program.as_fd())?));
+        }
+        fs::write(place::notes_file(name), programs.caveats.to_text())?;
+        let set = Self::assemble(name, rung, programs.caveats, maps, programs.identify, programs.enrol)?;
+        taboo.iter().try_for_each(|number| set.taboo.insert(number, &1))?;
+        Ok(set)
+    }
+
+    fn assemble(
+        name: &str,
+        rung: Rung,
+        caveats: Caveats,
+        mut maps: HashMap<String, OwnedFd>,
+        identify: OwnedFd,
+        enrol: OwnedFd,
+    ) -> Result<Self, LoadError> {
+        let mut take = |map: &'static str| {
+            maps.remove(map).ok_or_else(|| LoadError::Object(format!("it has no map {map}")))
+        };
+        let users = Lock::take(&place::users_file(name), Want::Shared)?;
+        let mut links = Vec::new();
+        for pin in fs::read_dir(place::pins(name))? {
+            let pin = pin?;
+            if pin.file_name().to_string_lossy().starts_with(LINK) {
+                links.push(sys::pinned(&pin.path())?);
+            }
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            rung,
+            caveats,
+            tasks: Table::new(take("TASKS")?)?,
+            own: Table::new(take("OWN")?)?,
+            below: Table::new(take("BELOW")?)?,
+            denied: Table::new(take("DENIED")?)?,
+            names: Table::new(take("NAMES")?)?,
+            roles: Table::new(take("ROLES")?)?,
+            born: Table::new(take("BORN")?)?,
+            born_names: Table::new(take("BORN_NAMES")?)?,
+            answers: Table::new(take("ANSWERS")?)?,
+            tallies: Table::new(take("TALLIES")?)?,
+            taboo: Table::new(take("TABOO")?)?,
+            rings: Table::new(take("RINGS")?)?,
+            identify,
+            enrol,
+            users,
+            _links: links,
+        })
+    }
+
+    /// Asks the kernel side something on behalf of the calling thread.
+    pub(super) fn request(&self, request: Request, word: u64) -> io::Result<()> {
+        match sys::run(self.enrol.as_fd(), &[request as u64, word])? {
+            0 => Ok(()),
+            refused => Err(io::Error::other(format!("the kernel side refuses {request:?}: {refused}"))),
+        }
+    }
+
+    /// Lets stat(2) be answered with identities until what is returned is closed. It costs every stat of the machine.
+    pub(super) fn attach_identify(&self) -> io::Result<OwnedFd> {
+        match sys::pinned(&place::pins(&self.name).join(IDENTIFY_LINK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => sys::attach(self.identify.as_fd()),
+            attached => attached,
+        }
+    }
+
+    /// A new ring buffer, and what makes the kernel side write the refusals of `session` there.
+    pub(super) fn new_ring() -> io::Result<OwnedFd> {
+        sys::create_ring(RING_BYTES)
+    }
+
+    /// Sends the refusals of `session` to `ring`.
+    pub(super) fn connect_ring(&self, session: u32, ring: BorrowedFd<'_>) -> io::Result<()> {
+        use std::os::fd::AsRawFd as _;
+        self.rings.insert(&session, &(ring.as_raw_fd() as u32))
+    }
+
+    /// The number of live tasks of `session`.
+    pub(super) fn live_tasks(&self, session: u32) -> io::Result<usize> {
+        let mut live = 0;
+        for task in self.tasks.keys()? {
+            if self.tasks.get(&task)?.is_some_and(|member| member.session == session) {
+                live += 1;
+            }
+        }
+        Ok(live)
+    }
+
+    /// Removes everything that is kept for `session`, which has no task.
+    pub(super) fn forget(&self, session: u32) -> io::Result<()> {
+        self.own.retain(|key| key.session != session)?;
+        self.below.retain(|key| key.session != session)?;
+        self.denied.retain(|key| key.session != session)?;
+        self.names.retain(|key| key.parent.session != session)?;
+        self.roles.retain(|key| key.session != session)?;
+        self.born.retain(|key| key.session != session)?;
+        self.born_names.retain(|key| key.parent.session != session)?;
+        self.rings.remove(&session)?;
+        self.tallies.remove(&session)
+    }
+
+    /// Forgets the sessions whose supervisor is gone and which have no task left. The caller holds the machine's lock.
+    /// Returns the number of sessions that remain.
+    pub(super) fn reap(&self) -> io::Result<usize> {
+        let mut remaining = 0;
+        for session in self.tallies.keys()? {
+            let file = place::session_file(session);
+            let orphan = Lock::take(&file, Want::AloneNow).is_ok();
+            if orphan && self.live_tasks(session)? == 0 {
+                self.forget(session)?;
+                let _ = fs::remove_file(file);
+            } else {
+                remaining += 1;
+            }
+        }
+        Ok(remaining)
+    }
+
+    /// Takes the set off the machine if no session and no other process needs it.
+    pub(super) fn release(self) -> io::Result<()> {
+        let remaining = self.reap()?;
+        let Self { name, users, .. } = self;
+        drop(users);
+        if remaining == 0 && Lock::take(&place::users_file(&name), Want::AloneNow).is_ok() {
+            place::unpin(&name)?;
+        }
+        Ok(())
+    }
+}
+
+fn facts(btf: &Btf) -> Result<KernelFacts, BtfError> {
+    let offsets = Offsets::try_build(|field| btf.offset(field.structure, field.path))?;
+    let (mkdir_returns_dentry, rename_has_flags) = programs::signature_facts(btf);
+    Ok(KernelFacts {
+        offsets,
+        rename_has_flags: rename_has_flags.into(),
+        mkdir_returns_dentry: mkdir_returns_dentry.into(),
+    })
+}
+
+/// The descriptor behind any of the kinds of maps that the object has.
+fn descriptor(map: Map) -> Result<OwnedFd, LoadError> {
+    match map {
+        Map::HashMap(data) | Map::LruHashMap(data) | Map::Array(data) | Map::HashOfMaps(data) => {
+            Ok(data.fd().as_fd().try_clone_to_owned()?)
+        }
+        other => Err(LoadError::Object(format!("an unexpected kind of map: {other:?}"))),
+    }
+}
+
+fn not_permitted(what: &str, error: io::Error) -> LoadError {
+    match error.raw_os_error() {
+        Some(libc::EPERM | libc::EACCES) => LoadError::NotPermitted { what: what.to_owned(), error },
+        _ => LoadError::Io { what: what.to_owned(), error },
+    }
+}
+
+/// aya wraps the kernel's answer several times; the one that people can act on is inside.
+fn loader_error(error: &aya::EbpfError) -> LoadError {
+    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(inner) = source {
+        if let Some(io) = inner.downcast_ref::<io::Error>()
+            && let Some(number) = io.raw_os_error()
+        {
+            return not_permitted("making the maps", io::Error::from_raw_os_error(number));
+        }
+        source = inner.source();
+    }
+    LoadError::Object(error.to_string())
+}

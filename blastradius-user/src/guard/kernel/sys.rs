@@ -1,0 +1,306 @@
+//! bpf(2), as thinly as it can be called from safe code.
+//!
+//! Only the commands that the loader needs and that aya does not offer for programs that it cannot load itself
+//! (`fmod_ret`), or for maps and programs that another process pinned. Layouts: `union bpf_attr` in
+//! include/uapi/linux/bpf.h.
+
+use std::{
+    ffi::CString,
+    io,
+    os::{
+        fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
+        unix::ffi::OsStrExt as _,
+    },
+    path::Path,
+};
+
+const BPF_MAP_CREATE: libc::c_long = 0;
+const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
+const BPF_MAP_UPDATE_ELEM: libc::c_long = 2;
+const BPF_MAP_DELETE_ELEM: libc::c_long = 3;
+const BPF_MAP_GET_NEXT_KEY: libc::c_long = 4;
+const BPF_PROG_LOAD: libc::c_long = 5;
+const BPF_OBJ_PIN: libc::c_long = 6;
+const BPF_OBJ_GET: libc::c_long = 7;
+const BPF_PROG_TEST_RUN: libc::c_long = 10;
+const BPF_OBJ_GET_INFO_BY_FD: libc::c_long = 15;
+const BPF_RAW_TRACEPOINT_OPEN: libc::c_long = 17;
+const BPF_MAP_TYPE_RINGBUF: u32 = 27;
+
+/// Calls bpf(2) with an attribute of any of the layouts below.
+fn bpf<T>(command: libc::c_long, attribute: &mut T) -> io::Result<i32> {
+    // SAFETY: the attribute is a live value of the size given, and the kernel writes inside it only. The pointers that it
+    // holds are live for the call: each caller below borrows what they point to.
+    let result = unsafe { libc::syscall(libc::SYS_bpf, command, &raw mut *attribute, size_of::<T>()) };
+    i32::try_from(result).ok().filter(|result| *result >= 0).ok_or_else(io::Error::last_os_error)
+}
+
+fn owned(fd: i32) -> OwnedFd {
+    // SAFETY: a descriptor that bpf(2) just returned to us, so nobody else owns it.
+    unsafe { OwnedFd::from_raw_fd(fd) }
+}
+
+fn path_string(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(|_| io::ErrorKind::InvalidInput.into())
+}
+
+#[repr(C)]
+struct ElementAttribute {
+    map: u32,
+    padding: u32,
+    key: u64,
+    value: u64,
+    flags: u64,
+}
+
+impl ElementAttribute {
+    fn new<K>(map: BorrowedFd<'_>, key: Option<&K>, value: u64) -> Self {
+        let key = key.map_or(0, |key| std::ptr::from_ref(key) as u64);
+        Self { map: map.as_raw_fd() as u32, padding: 0, key, value, flags: 0 }
+    }
+}
+
+/// Reads the value under `key` of a map whose key and value have the layouts `K` and `V`.
+///
+/// # Errors
+/// `ENOENT` where there is none.
+///
+/// # Safety
+/// `K` and `V` must be as large as the map's key and value, without padding, and `V` valid in every bit pattern.
+pub(super) unsafe fn map_lookup<K, V: Copy + Default>(map: BorrowedFd<'_>, key: &K) -> io::Result<V> {
+    let mut value = V::default();
+    bpf(BPF_MAP_LOOKUP_ELEM, &mut ElementAttribute::new(map, Some(key), &raw mut value as u64))?;
+    Ok(value)
+}
+
+/// Writes `value` under `key`.
+///
+/// # Safety
+/// As for [`map_lookup`].
+pub(super) unsafe fn map_update<K, V>(map: BorrowedFd<'_>, key: &K, value: &V) -> io::Result<()> {
+    let value = std::ptr::from_ref(value) as u64;
+    bpf(BPF_MAP_UPDATE_ELEM, &mut ElementAttribute::new(map, Some(key), value)).map(drop)
+}
+
+/// Removes `key`.
+///
+/// # Safety
+/// `K` must be as large as the map's key.
+pub(super) unsafe fn map_delete<K>(map: BorrowedFd<'_>, key: &K) -> io::Result<()> {
+    bpf(BPF_MAP_DELETE_ELEM, &mut ElementAttribute::new(map, Some(key), 0)).map(drop)
+}
+
+/// The key after `key`, or the first one.
+///
+/// # Safety
+/// `K` must be as large as the map's key, and valid in every bit pattern.
+pub(super) unsafe fn map_next_key<K: Copy>(map: BorrowedFd<'_>, key: Option<&K>) -> io::Result<Option<K>> {
+    let mut next = std::mem::MaybeUninit::<K>::uninit();
+    match bpf(BPF_MAP_GET_NEXT_KEY, &mut ElementAttribute::new(map, key, next.as_mut_ptr() as u64)) {
+        // SAFETY: the kernel has written a whole key.
+        Ok(_) => Ok(Some(unsafe { next.assume_init() })),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct MapCreateAttribute {
+    map_type: u32,
+    key_size: u32,
+    value_size: u32,
+    max_entries: u32,
+}
+
+/// Makes a ring buffer of `bytes`, a power of two and a multiple of the page size.
+pub(super) fn create_ring(bytes: u32) -> io::Result<OwnedFd> {
+    let mut attribute =
+        MapCreateAttribute { map_type: BPF_MAP_TYPE_RINGBUF, max_entries: bytes, ..Default::default() };
+    bpf(BPF_MAP_CREATE, &mut attribute).map(owned)
+}
+
+/// How a program is loaded and attached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ProgramKind {
+    /// Judges an LSM hook; fires only where `bpf` is in the lsm list.
+    Lsm,
+    /// Changes the return value of a `security_*` function.
+    ModifyReturn,
+    /// Runs before a function; its return value is ignored.
+    Entry,
+    /// Runs after a function returned.
+    Exit,
+    /// Runs on request only.
+    RawTracepoint,
+}
+
+impl ProgramKind {
+    /// `BPF_PROG_TYPE_*` and `BPF_*` attach type.
+    const fn numbers(self) -> (u32, u32) {
+        match self {
+            Self::Lsm => (29, 27),
+            Self::ModifyReturn => (26, 26),
+            Self::Entry => (26, 24),
+            Self::Exit => (26, 25),
+            Self::RawTracepoint => (17, 0),
+        }
+    }
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct ProgramLoadAttribute {
+    program_type: u32,
+    instruction_count: u32,
+    instructions: u64,
+    license: u64,
+    log_level: u32,
+    log_size: u32,
+    log: u64,
+    kernel_version: u32,
+    flags: u32,
+    name: [u8; 16],
+    interface: u32,
+    attach_type: u32,
+    btf: u32,
+    function_info_size: u32,
+    function_info: u64,
+    function_info_count: u32,
+    line_info_size: u32,
+    line_info: u64,
+    line_info_count: u32,
+    attach_btf_id: u32,
+    attach_program: u32,
+    padding: u32,
+}
+
+/// Loads a program for the kernel function with BTF id `target`.
+///
+/// # Errors
+/// What the kernel says, and the verifier's last words where it has any.
+pub(super) fn load_program(
+    kind: ProgramKind,
+    name: &str,
+    instructions: &[u8],
+    target: u32,
+) -> Result<OwnedFd, (io::Error, String)> {
+    /// Bytes of an eBPF instruction.
+    const INSTRUCTION: usize = 8;
+    let (program_type, attach_type) = kind.numbers();
+    let license = c"Dual MIT/GPL";
+    let mut attribute = ProgramLoadAttribute {
+        program_type,
+        attach_type,
+        instruction_count: u32::try_from(instructions.len() / INSTRUCTION).unwrap_or(u32::MAX),
+        instructions: instructions.as_ptr() as u64,
+        license: license.as_ptr() as u64,
+        attach_btf_id: target,
+        ..Default::default()
+    };
+    // BPF_OBJ_NAME_LEN includes a terminating zero.
+    for (to, from) in attribute.name[..15].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
+    let first = match bpf(BPF_PROG_LOAD, &mut attribute) {
+        Ok(fd) => return Ok(owned(fd)),
+        Err(error) => error,
+    };
+    // Once more, to hear why: a log slows the verifier down, so the first try goes without. The reason and the numbers
+    // alone (BPF_LOG_STATS, include/linux/bpf_verifier.h): a whole trace does not fit any buffer.
+    let mut log = vec![0u8; 1 << 16];
+    attribute.log_level = 4;
+    attribute.log_size = log.len() as u32;
+    attribute.log = log.as_mut_ptr() as u64;
+    match bpf(BPF_PROG_LOAD, &mut attribute) {
+        Ok(fd) => Ok(owned(fd)),
+        Err(_) => Err((first, last_words(&log))),
+    }
+}
+
+/// The end of a verifier log, where the reason is.
+fn last_words(log: &[u8]) -> String {
+    let end = log.iter().position(|byte| *byte == 0).unwrap_or(log.len());
+    String::from_utf8_lossy(&log[end.saturating_sub(1500)..end]).into_owned()
+}
+
+#[repr(C)]
+struct RawTracepointAttribute {
+    name: u64,
+    program: u32,
+    padding: u32,
+}
+
+/// Attaches a loaded program to what it was loaded for, until the returned link is closed and not pinned.
+pub(super) fn attach(program: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let program = program.as_raw_fd() as u32;
+    bpf(BPF_RAW_TRACEPOINT_OPEN, &mut RawTracepointAttribute { name: 0, program, padding: 0 }).map(owned)
+}
+
+#[repr(C)]
+struct ObjectAttribute {
+    path: u64,
+    fd: u32,
+    flags: u32,
+}
+
+/// Keeps a map, program or link alive under a path of a bpffs.
+pub(super) fn pin(fd: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
+    let path = path_string(path)?;
+    let fd = fd.as_raw_fd() as u32;
+    bpf(BPF_OBJ_PIN, &mut ObjectAttribute { path: path.as_ptr() as u64, fd, flags: 0 }).map(drop)
+}
+
+/// Opens what is pinned under `path`.
+pub(super) fn pinned(path: &Path) -> io::Result<OwnedFd> {
+    let path = path_string(path)?;
+    bpf(BPF_OBJ_GET, &mut ObjectAttribute { path: path.as_ptr() as u64, fd: 0, flags: 0 }).map(owned)
+}
+
+#[repr(C)]
+struct InfoAttribute {
+    fd: u32,
+    length: u32,
+    info: u64,
+}
+
+/// The number by which bpf(2) knows a map or a program.
+pub(super) fn object_id(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    // `bpf_map_info` and `bpf_prog_info` both begin with the type and the id; the kernel fills as much as there is room for.
+    let mut info = [0u32; 2];
+    let length = size_of_val(&info) as u32;
+    let fd = fd.as_raw_fd() as u32;
+    bpf(BPF_OBJ_GET_INFO_BY_FD, &mut InfoAttribute { fd, length, info: info.as_mut_ptr() as u64 })?;
+    Ok(info[1])
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct TestRunAttribute {
+    program: u32,
+    returned: u32,
+    data_sizes: [u32; 2],
+    data: [u64; 2],
+    repeat: u32,
+    duration: u32,
+    context_size: u32,
+    context_size_out: u32,
+    context: u64,
+    context_out: u64,
+    flags: u32,
+    cpu: u32,
+    batch: u32,
+    padding: u32,
+}
+
+/// Runs a raw tracepoint program in the calling thread's own context, and returns what it returned.
+pub(super) fn run(program: BorrowedFd<'_>, arguments: &[u64; 2]) -> io::Result<i32> {
+    let mut attribute = TestRunAttribute {
+        program: program.as_raw_fd() as u32,
+        context_size: size_of_val(arguments) as u32,
+        context: arguments.as_ptr() as u64,
+        ..Default::default()
+    };
+    bpf(BPF_PROG_TEST_RUN, &mut attribute)?;
+    Ok(attribute.returned as i32)
+}

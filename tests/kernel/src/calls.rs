@@ -1,0 +1,209 @@
+//! System calls as the tests make them: no library between, and an outcome that a test can name.
+
+use std::{ffi::CString, fmt, io, os::unix::ffi::OsStrExt as _, path::Path};
+
+/// How a call went.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Outcome(i32);
+
+/// It was done.
+pub(crate) const DONE: Outcome = Outcome(0);
+/// The guard refused it.
+pub(crate) const REFUSED: Outcome = Outcome(libc::EPERM);
+
+impl Outcome {
+    /// The outcome with this error number.
+    pub(crate) const fn from_errno(errno: i32) -> Self {
+        Self(errno)
+    }
+
+    /// Its error number, 0 for done.
+    pub(crate) const fn errno(self) -> i32 {
+        self.0
+    }
+}
+
+impl fmt::Debug for Outcome {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            DONE => formatter.write_str("done"),
+            REFUSED => formatter.write_str("EPERM"),
+            Outcome(ASSERTION_FAILED) => formatter.write_str("an assertion failed in the child"),
+            Outcome(errno) => write!(formatter, "{}", io::Error::from_raw_os_error(errno)),
+        }
+    }
+}
+
+/// What the calling thread's last call said.
+pub(crate) fn outcome(result: i64) -> Outcome {
+    if result >= 0 { DONE } else { Outcome(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)) }
+}
+
+fn c(path: impl AsRef<Path>) -> CString {
+    CString::new(path.as_ref().as_os_str().as_bytes()).expect("no zero in a test's path")
+}
+
+macro_rules! call {
+    ($call:expr) => {{
+        // SAFETY: every pointer is to a live string or buffer of this function.
+        outcome(i64::from(unsafe { $call }))
+    }};
+}
+
+/// unlink(2)
+pub(crate) fn unlink(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::unlink(c(path).as_ptr()))
+}
+
+/// unlinkat(2), relative to an open directory
+pub(crate) fn unlinkat(directory: impl AsRef<Path>, name: &str, flags: i32) -> Outcome {
+    let directory = match std::fs::File::open(directory) {
+        Ok(directory) => directory,
+        Err(error) => return Outcome(error.raw_os_error().unwrap_or(libc::EIO)),
+    };
+    use std::os::fd::AsRawFd as _;
+    call!(libc::unlinkat(directory.as_raw_fd(), c(name).as_ptr(), flags))
+}
+
+/// rmdir(2)
+pub(crate) fn rmdir(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::rmdir(c(path).as_ptr()))
+}
+
+/// mkdir(2)
+pub(crate) fn mkdir(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::mkdir(c(path).as_ptr(), 0o755))
+}
+
+/// chdir(2)
+pub(crate) fn chdir(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::chdir(c(path).as_ptr()))
+}
+
+/// renameat2(2)
+pub(crate) fn rename_with(old: impl AsRef<Path>, new: impl AsRef<Path>, flags: u32) -> Outcome {
+    let (old, new) = (c(old), c(new));
+    call!(libc::syscall(
+        libc::SYS_renameat2,
+        libc::AT_FDCWD,
+        old.as_ptr(),
+        libc::AT_FDCWD,
+        new.as_ptr(),
+        flags
+    ))
+}
+
+/// rename(2)
+pub(crate) fn rename(old: impl AsRef<Path>, new: impl AsRef<Path>) -> Outcome {
+    rename_with(old, new, 0)
+}
+
+/// link(2)
+pub(crate) fn link(old: impl AsRef<Path>, new: impl AsRef<Path>) -> Outcome {
+    call!(libc::link(c(old).as_ptr(), c(new).as_ptr()))
+}
+
+/// symlink(2)
+pub(crate) fn symlink(target: impl AsRef<Path>, path: impl AsRef<Path>) -> Outcome {
+    call!(libc::symlink(c(target).as_ptr(), c(path).as_ptr()))
+}
+
+/// mknod(2); a device is the null device
+pub(crate) fn mknod(path: impl AsRef<Path>, kind: libc::mode_t) -> Outcome {
+    call!(libc::mknod(c(path).as_ptr(), kind | 0o644, libc::makedev(1, 3)))
+}
+
+/// truncate(2) to nothing
+pub(crate) fn truncate(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::truncate(c(path).as_ptr(), 0))
+}
+
+/// ftruncate(2) to nothing
+pub(crate) fn ftruncate(path: impl AsRef<Path>) -> Outcome {
+    match open_fd(path, libc::O_RDWR) {
+        Ok(fd) => {
+            let outcome = call!(libc::ftruncate(fd, 0));
+            call!(libc::close(fd));
+            outcome
+        }
+        Err(outcome) => outcome,
+    }
+}
+
+/// chmod(2)
+pub(crate) fn chmod(path: impl AsRef<Path>, mode: libc::mode_t) -> Outcome {
+    call!(libc::chmod(c(path).as_ptr(), mode))
+}
+
+/// chown(2) to root
+pub(crate) fn chown(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::chown(c(path).as_ptr(), 0, 0))
+}
+
+/// open(2) and close(2)
+pub(crate) fn open(path: impl AsRef<Path>, flags: i32) -> Outcome {
+    match open_fd(path, flags) {
+        Ok(fd) => call!(libc::close(fd)),
+        Err(outcome) => outcome,
+    }
+}
+
+/// open(2)
+pub(crate) fn open_fd(path: impl AsRef<Path>, flags: i32) -> Result<i32, Outcome> {
+    // SAFETY: a live string.
+    let fd = unsafe { libc::open(c(path).as_ptr(), flags | libc::O_CLOEXEC, 0o644) };
+    if fd < 0 { Err(outcome(-1)) } else { Ok(fd) }
+}
+
+/// Makes a file with some content.
+pub(crate) fn create(path: impl AsRef<Path>) -> Outcome {
+    let path = path.as_ref();
+    open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)
+}
+
+/// Forks, runs `act` in the child and returns what it returned.
+pub(crate) fn in_child(act: impl FnOnce() -> Outcome) -> Outcome {
+    // SAFETY: the test program has one thread when it forks.
+    match unsafe { libc::fork() } {
+        -1 => outcome(-1),
+        0 => run_and_exit(act),
+        child => wait(child),
+    }
+}
+
+/// What a forked child does: a failed assertion must not go on as a second test program.
+pub(crate) fn run_and_exit(act: impl FnOnce() -> Outcome) -> ! {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(act)) {
+        Ok(outcome) => exit_with(outcome),
+        Err(_) => exit_with(Outcome(ASSERTION_FAILED)),
+    }
+}
+
+/// No error number of the kernel's.
+const ASSERTION_FAILED: i32 = 250;
+
+/// Ends the process with the outcome as its status.
+pub(crate) fn exit_with(outcome: Outcome) -> ! {
+    // SAFETY: ends the process without running anything else of it.
+    unsafe { libc::_exit(outcome.errno()) }
+}
+
+/// The outcome that the child ended with.
+pub(crate) fn wait(child: libc::pid_t) -> Outcome {
+    let mut status = 0;
+    // SAFETY: a live integer.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    if waited != child {
+        return outcome(-1);
+    }
+    if libc::WIFEXITED(status) { Outcome(libc::WEXITSTATUS(status)) } else { Outcome(libc::EINTR) }
+}
+
+/// Lets the kernel forget every inode and dentry that nobody holds.
+pub(crate) fn drop_caches() {
+    // SAFETY: no arguments.
+    unsafe { libc::sync() };
+    for _ in 0..2 {
+        std::fs::write("/proc/sys/vm/drop_caches", "3").expect("drop_caches is writable for root");
+    }
+}

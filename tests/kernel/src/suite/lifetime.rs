@@ -1,0 +1,134 @@
+//! Sessions begin, end, and outlive their supervisors.
+
+use std::{
+    io::{Read as _, Write as _},
+    time::{Duration, Instant},
+};
+
+use blastradius::guard::kernel::Kernel;
+
+use crate::{
+    Test,
+    calls::{DONE, Outcome, REFUSED, create, drop_caches, exit_with, in_child, unlink, wait},
+    world::{Machine, mark},
+};
+use blastradius::policy::plan::Plan;
+use blastradius_common::Zone;
+
+pub(crate) const TESTS: &[Test] = &[
+    Test {
+        name: "a session whose supervisor is killed stays guarded, and nobody else is",
+        body: supervisor_killed,
+    },
+    Test { name: "what a dead supervisor left is reaped by the next start", body: reaped },
+    Test { name: "tasks are forgotten when they end", body: forgotten },
+    Test { name: "a guarded task cannot take the pins away", body: pins },
+];
+
+fn eventually(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn supervisor_killed(machine: &Machine) {
+    let root = machine.directory("killed");
+    for directory in ["scope/secret", "kept"] {
+        std::fs::create_dir_all(root.join(directory)).expect("made");
+    }
+    for file in ["scope/file", "scope/other", "scope/secret/file", "kept/file", "kept/other", "kept/third"] {
+        std::fs::write(root.join(file), "precious\n").expect("made");
+    }
+    let (mut ready, mut report_ready) = std::io::pipe().expect("a pipe");
+    let (mut go, mut give_go) = std::io::pipe().expect("a pipe");
+    // SAFETY: one thread.
+    let supervisor = unsafe { libc::fork() };
+    if supervisor == 0 {
+        let mut kernel = Kernel::load().expect("loads");
+        let mut plan = Plan::default();
+        plan.marks.push(mark(&root.join("scope"), Some(Zone::Root), Some(Zone::Scope), None));
+        plan.marks.push(mark(&root.join("scope/secret"), Some(Zone::Denied), Some(Zone::Denied), None));
+        let session = kernel.start_session(&plan).expect("starts");
+        session.arm_next_fork().expect("armed");
+        // SAFETY: one thread.
+        if unsafe { libc::fork() } == 0 {
+            report_ready.write_all(b"r").expect("written");
+            go.read_exact(&mut [0]).expect("told to go");
+            let acts: [&dyn Fn() -> Outcome; 6] = [
+                &|| unlink(root.join("scope/file")),
+                &|| unlink(root.join("scope/secret/file")),
+                &|| unlink(root.join("kept/file")),
+                &|| in_child(|| unlink(root.join("kept/other"))),
+                &|| create(root.join("kept/made")),
+                &|| unlink(root.join("kept/made")),
+            ];
+            let answers: Vec<u8> = acts.iter().map(|act| act().errno() as u8).collect();
+            report_ready.write_all(&answers).expect("written");
+            exit_with(DONE);
+        }
+        std::thread::sleep(Duration::from_secs(60));
+        exit_with(DONE);
+    }
+    drop((report_ready, go));
+    ready.read_exact(&mut [0]).expect("the guarded task runs");
+    // SAFETY: our own child.
+    unsafe { libc::kill(supervisor, libc::SIGKILL) };
+    wait(supervisor);
+    drop_caches();
+    assert_eq!(in_child(|| unlink(root.join("kept/third"))), DONE, "an outsider");
+    give_go.write_all(b"g").expect("written");
+    let mut answers = Vec::new();
+    ready.read_to_end(&mut answers).expect("the guarded task answers");
+    let answers: Vec<Outcome> = answers.into_iter().map(|errno| Outcome::from_errno(errno.into())).collect();
+    assert_eq!(answers, [DONE, REFUSED, REFUSED, REFUSED, DONE, DONE]);
+}
+
+fn reaped(_: &Machine) {
+    let leftovers = || {
+        let entries = std::fs::read_dir("/run/blastradius").expect("there");
+        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        names.filter(|name| name.starts_with("session-")).count()
+    };
+    // SAFETY: one thread.
+    let supervisor = unsafe { libc::fork() };
+    if supervisor == 0 {
+        let mut kernel = Kernel::load().expect("loads");
+        let session = kernel.start_session(&Plan::default()).expect("starts");
+        std::mem::forget(session);
+        // SAFETY: ourselves.
+        unsafe { libc::raise(libc::SIGKILL) };
+    }
+    wait(supervisor);
+    assert!(leftovers() > 0);
+    eventually("the tasks of earlier tests are gone", || {
+        drop(Kernel::load().expect("loads"));
+        leftovers() == 0
+    });
+}
+
+fn forgotten(machine: &Machine) {
+    let world = machine.world("forgotten");
+    let child = world.spawn_guarded(|| {
+        for _ in 0..50 {
+            in_child(|| DONE);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+        DONE
+    });
+    assert!(world.session.live_tasks().expect("readable") >= 1);
+    assert_eq!(wait(child), DONE);
+    eventually("no task is left", || world.session.live_tasks().expect("readable") == 0);
+}
+
+fn pins(machine: &Machine) {
+    let world = machine.world("pins");
+    let sets = std::fs::read_dir("/sys/fs/bpf/blastradius").expect("there");
+    for set in sets {
+        for pin in std::fs::read_dir(set.expect("an entry").path()).expect("a directory") {
+            let pin = pin.expect("an entry").path();
+            assert_eq!(world.guarded(|| unlink(&pin)), REFUSED, "{}", pin.display());
+        }
+    }
+}
