@@ -105,7 +105,8 @@ impl Evaluator<'_> {
         self.tick(1)?;
         if let Some(plain) = &word.plain {
             if let Some(text) = self.unspliced(plain) {
-                let field = Field { text, glob: None, source: word.source.clone(), tilde: false };
+                let source = self.readable(&word.source);
+                let field = Field { text, glob: None, source, tilde: false };
                 out.push(Argument { field, elided: false, selected: None });
                 return Ok(());
             }
@@ -116,7 +117,8 @@ impl Evaluator<'_> {
         }
         let first = out.len();
         let expanded = self.expand_parts(word, Purpose::Arguments)?;
-        self.split_fields(&expanded, &word.source, out)?;
+        let source = if self.may_be_spliced() { self.readable(&word.source) } else { word.source.clone() };
+        self.split_fields(&expanded, &source, out)?;
         if self.traces() {
             let shown = |argument: &Argument| super::eval::Said::text(&argument.field.text);
             let after = out[first..].iter().map(shown).collect();

@@ -89,13 +89,22 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
     if matches!(name, "curl" | "wget") {
         fetched(evaluator, name, args);
     }
+    if name == "mv" {
+        evaluator.note_moves(&operands(args, "tS"))?;
+    }
     if matches!(name, "mkdir" | "touch") {
+        let parents = args.iter().any(|field| {
+            field.as_known().is_some_and(|word| {
+                word == "--parents"
+                    || (word.starts_with('-') && !word.starts_with("--") && word.contains('p'))
+            })
+        });
         for field in operands(args, "mZ") {
             let base = evaluator.state.cwd.clone();
             if let Some(path) = evaluator.path_of(field, &base)
                 && matches!(evaluator.world.look(&path), Look::Absent)
             {
-                evaluator.born(path);
+                evaluator.born(path, parents);
             }
         }
     }
@@ -163,6 +172,7 @@ fn folded(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -> Eval<Opt
             Some(line(component(evaluator)))
         }
         "ls" => list(evaluator, args),
+        "rg" | "grep" | "egrep" | "fgrep" if reads_names(evaluator, args) => sieve(evaluator, name, args),
         "rg" | "ag" | "ack" | "grep" | "egrep" | "fgrep" | "fd" | "fdfind" | "locate" | "mlocate"
         | "plocate" => search(name, args),
         "git" => git(evaluator, args),
@@ -360,6 +370,35 @@ fn list(evaluator: &Evaluator<'_>, args: &[Field]) -> Option<Input> {
         Selected { root: root.clone(), selection }
     });
     let _ = evaluator;
+    Some(Input::Names(names.collect()))
+}
+
+/// Whether a search reads a listing from its standard input.
+fn reads_names(evaluator: &mut Evaluator<'_>, args: &[Field]) -> bool {
+    operands(args, "efmABC").len() <= 1 && matches!(evaluator.standard_input(), Input::Names(_))
+}
+
+/// A search in a listing: what matches, or with `-v` what does not.
+fn sieve(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -> Option<Input> {
+    let Input::Names(names) = evaluator.standard_input() else { return None };
+    let inverted = args.iter().any(|field| {
+        field.as_known().is_some_and(|word| {
+            word == "--invert-match"
+                || (word.starts_with('-') && !word.starts_with("--") && word.contains('v'))
+        })
+    });
+    let filter = narrowed(name, args).filter;
+    let names = names.into_iter().map(|mut selected| {
+        let selection = &mut selected.selection;
+        selection.filter = if selection.filter.is_empty() {
+            filter.clone()
+        } else {
+            format!("{} | {filter}", selection.filter)
+        };
+        selection.narrow_by_name |= !inverted;
+        selection.narrow_by_other |= inverted;
+        selected
+    });
     Some(Input::Names(names.collect()))
 }
 

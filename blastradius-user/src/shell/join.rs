@@ -68,6 +68,16 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.born.push(path.clone());
         }
     }
+    for place in &other.files.places {
+        if !files.places.contains(place) {
+            files.places.push(place.clone());
+        }
+    }
+    for moved in &other.files.moves {
+        if !files.moves.contains(moved) {
+            files.moves.push(moved.clone());
+        }
+    }
     for path in &other.files.old {
         if !files.old.contains(path) {
             files.old.push(path.clone());
@@ -119,7 +129,8 @@ fn join_base(left: &Base, right: &Base) -> Base {
     let mut all: Vec<_> = Vec::new();
     for base in [left, right] {
         match base {
-            Base::Unknown(_) => return base.clone(),
+            // Another reason than before: nothing that was known of that place holds where it may be another.
+            Base::Unknown(why) => return Base::Unknown(format!("{why}, or somewhere else").into()),
             Base::Known(path) => all.push(path.clone()),
             Base::OneOf(paths) => all.extend(paths.iter().cloned()),
         }

@@ -33,6 +33,8 @@ pub const GLOB_MATCHES: usize = 1000;
 pub const GLOB_ENTRIES: u64 = 200_000;
 /// Bytes of a file that is read for its content.
 pub const FILE_BYTES: usize = 1 << 18;
+/// Effects that one text may have.
+pub const EFFECTS: usize = 4096;
 /// Text length times pattern length up to which patterns are applied to values.
 pub const PATTERN_WORK: usize = 1 << 22;
 
@@ -49,6 +51,8 @@ pub enum Limit {
     WorldCalls,
     /// [`DEPTH`].
     Depth,
+    /// [`EFFECTS`].
+    Effects,
     /// [`BRACE_WORDS`].
     BraceWords,
     /// A limit of the parser: nesting, operator chains, operations.
@@ -64,6 +68,7 @@ impl Limit {
             Self::ExpandedBytes => "expanded-bytes",
             Self::WorldCalls => "world-calls",
             Self::Depth => "nesting-depth",
+            Self::Effects => "effects",
             Self::BraceWords => "brace-words",
             Self::Parser => "parser-limit",
         }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use shuck_ast as ast;
 
 use super::syntax::{
-    Arg, AssignedValue, Assignment, CaseArm, CaseEnd, Command, Link, List, Part, Redirection,
+    Arg, ArithFor, AssignedValue, Assignment, CaseArm, CaseEnd, Command, Link, List, Part, Redirection,
     RedirectionKind, Script, Simple, Span, Statement, Test, Word,
 };
 use super::word::{self, Context};
@@ -38,16 +38,35 @@ impl<'a> Lower<'a> {
     }
 
     fn statement(&self, statement: &ast::Stmt) -> Statement {
+        let mut lowered = self.plain_statement(statement);
+        // The parser takes the number of `3<<<word` for an argument.
+        for (redirect, lowered_redirect) in statement.redirects.iter().zip(&mut lowered.redirections) {
+            let start = redirect.span.start.offset();
+            if redirect.kind != ast::RedirectKind::HereString || redirect.fd.is_some() {
+                continue;
+            }
+            let (ast::Command::Simple(simple), Command::Simple(command)) =
+                (&statement.command, &mut lowered.command)
+            else {
+                continue;
+            };
+            let number = simple.args.iter().position(|word| word.span.end.offset() == start);
+            let Some(at) = number else { continue };
+            let Ok(fd) = self.slice(simple.args[at].span).parse() else { continue };
+            let skipped = command.args.len() - simple.args.len();
+            command.args.remove(at + skipped);
+            lowered_redirect.fd = Some(fd);
+        }
+        lowered
+    }
+
+    fn plain_statement(&self, statement: &ast::Stmt) -> Statement {
         let background = matches!(statement.terminator, Some(ast::StmtTerminator::Background(_)));
         Statement {
             command: self.command(&statement.command),
             negated: statement.negated,
             background,
-            redirections: statement
-                .redirects
-                .iter()
-                .filter_map(|redirect| self.redirection(redirect))
-                .collect(),
+            redirections: statement.redirects.iter().map(|redirect| self.redirection(redirect)).collect(),
             span: self.span(statement.span),
         }
     }
@@ -85,7 +104,9 @@ impl<'a> Lower<'a> {
                     ast::DeclOperand::Name(name) => {
                         Arg::Word(word::parse(self.slice(name.span), Context::Command))
                     }
-                    ast::DeclOperand::Assignment(assignment) => Arg::Assignment(self.assignment(assignment)),
+                    ast::DeclOperand::Assignment(assignment) => {
+                        Arg::Assignment(Box::new(self.assignment(assignment)))
+                    }
                 }));
                 Command::Simple(Simple { assignments: self.assignments(&declaration.assignments), args })
             }
@@ -152,12 +173,12 @@ impl<'a> Lower<'a> {
                 body: self.list(&c.body),
             },
             C::Repeat(c) => Command::Repeat(self.list(&c.body)),
-            C::ArithmeticFor(c) => Command::ArithFor {
+            C::ArithmeticFor(c) => Command::ArithFor(Box::new(ArithFor {
                 init: self.arithmetic(c.init_span),
                 condition: self.arithmetic(c.condition_span),
                 step: self.arithmetic(c.step_span),
                 body: self.list(&c.body),
-            },
+            })),
             C::While(c) => {
                 Command::While { until: false, condition: self.list(&c.condition), body: self.list(&c.body) }
             }
@@ -165,7 +186,7 @@ impl<'a> Lower<'a> {
                 Command::While { until: true, condition: self.list(&c.condition), body: self.list(&c.body) }
             }
             C::Case(c) => Command::Case {
-                word: self.word_in(&c.word, Context::Single),
+                word: Box::new(self.word_in(&c.word, Context::Single)),
                 arms: c.cases.iter().map(|arm| self.case_arm(arm)).collect(),
             },
             C::Select(c) => Command::Select {
@@ -176,13 +197,13 @@ impl<'a> Lower<'a> {
             C::Subshell(list) => Command::Subshell(self.list(list)),
             C::BraceGroup(list) => Command::Group(self.list(list)),
             C::Arithmetic(c) => match self.arithmetic(c.expr_span) {
-                Some(word) => Command::Arith(word),
+                Some(word) => Command::Arith(Box::new(word)),
                 None => Command::Nothing,
             },
             C::Time(c) => {
                 c.command.as_ref().map_or(Command::Nothing, |inner| Command::Wrapped(self.boxed(inner)))
             }
-            C::Conditional(c) => Command::Test(self.test(&c.expression)),
+            C::Conditional(c) => Command::Test(Box::new(self.test(&c.expression))),
             C::Coproc(c) => Command::Wrapped(self.boxed(&c.body)),
             C::Always(c) => Command::Always(self.list(&c.body), self.list(&c.always_body)),
         }
@@ -272,7 +293,7 @@ impl<'a> Lower<'a> {
         }
     }
 
-    fn redirection(&self, redirect: &ast::Redirect) -> Option<Redirection> {
+    fn redirection(&self, redirect: &ast::Redirect) -> Redirection {
         use ast::RedirectKind as K;
         let kind = match redirect.kind {
             K::Output | K::Clobber => RedirectionKind::Output,
@@ -293,7 +314,7 @@ impl<'a> Lower<'a> {
             ast::RedirectTarget::Heredoc(heredoc) => self.here_document(heredoc),
         };
         let fd_name = redirect.fd_var.as_ref().map(|name| name.as_str().into());
-        Some(Redirection { fd: redirect.fd, fd_name, kind, target })
+        Redirection { fd: redirect.fd, fd_name, kind, target }
     }
 
     fn here_document(&self, heredoc: &ast::Heredoc) -> Word {

@@ -26,6 +26,8 @@ mod pattern;
 mod roomy;
 mod state;
 mod syntax;
+#[cfg(test)]
+mod tests;
 pub mod trace;
 pub mod value;
 mod word;

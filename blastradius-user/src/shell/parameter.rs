@@ -39,7 +39,10 @@ impl Evaluator<'_> {
         let star = name.as_ref() == "*" || matches!(param.subscript, Some(Subscript::Star));
         match source {
             Source::One(read) => self.expand_scalar(&name, read, param, quoted, purpose, out),
-            Source::Many(values) => self.expand_list(&name, values, star, param, quoted, purpose, out),
+            Source::Many(values) => {
+                let place = Place { star, quoted, purpose };
+                self.expand_list(&name, values, param, place, out)
+            }
             Source::UnknownMany(cause) => {
                 let value = match &param.op {
                     ParamOp::Length => Val::number((*cause).clone()),
@@ -314,12 +317,11 @@ impl Evaluator<'_> {
         &mut self,
         name: &Rc<str>,
         values: Vec<Val>,
-        star: bool,
         param: &Param,
-        quoted: bool,
-        purpose: Purpose,
+        place: Place,
         out: &mut Frags,
     ) -> Eval<()> {
+        let Place { star, quoted, purpose } = place;
         self.tick(1 + values.len() as u64 / 4)?;
         match &param.op {
             ParamOp::Plain => self.push_list(values, star, quoted, purpose, out),
@@ -539,6 +541,15 @@ impl Evaluator<'_> {
         }
         Ok(Val::plain(out))
     }
+}
+
+/// Where a list is expanded.
+#[derive(Clone, Copy)]
+struct Place {
+    /// `*` rather than `@`.
+    star: bool,
+    quoted: bool,
+    purpose: Purpose,
 }
 
 /// Whether a parameter is there.

@@ -20,6 +20,16 @@ pub(crate) enum Parsed {
 /// Words of the parser's message where a limit, not the grammar, made it stop.
 const LIMIT_WORDS: &[&str] = &["too deep", "fuel", "budget", "too large", "too long", "too many", "chain"];
 
+/// Substitutions in one text: the parser's work grows with the square of their number.
+const SUBSTITUTIONS: usize = 4000;
+
+/// How many substitutions a text may hold, counted from above.
+fn substitutions(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let opens = bytes.windows(2).filter(|pair| *pair == b"$(" || *pair == b"<(" || *pair == b">(").count();
+    opens + bytes.iter().filter(|byte| **byte == b'`').count() / 2
+}
+
 /// Parses a text.
 pub(crate) fn parse(text: &str, dialect: Dialect) -> Parsed {
     let native = match dialect {
@@ -28,6 +38,9 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Parsed {
         // command that is not found: to see more is the safe side.
         Dialect::Bash | Dialect::Posix => ShellDialect::Bash,
     };
+    if text.len() > SUBSTITUTIONS && substitutions(text) > SUBSTITUTIONS {
+        return Parsed::TooMuch;
+    }
     let result = Parser::with_dialect(text, native).parse();
     if result.status == ParseStatus::Clean {
         return Parsed::Clean(lower::script(text, &result.file));

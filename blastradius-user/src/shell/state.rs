@@ -202,6 +202,11 @@ pub(crate) struct Files {
     pub(crate) targets: BTreeMap<PathBuf, PathBuf>,
     /// Places that the text has moved something into which was there before.
     pub(crate) old: Vec<PathBuf>,
+    /// What the text has moved: the operand, where it was read, and where it is now.
+    pub(crate) moves: Vec<super::eval::MovedFrom>,
+    /// Working directories that the text has made under a name that nobody knows (`cd "$(mktemp -d)"`), by the reason
+    /// for which they are not known.
+    pub(crate) places: Vec<Rc<str>>,
 }
 
 impl Files {
@@ -213,6 +218,12 @@ impl Files {
             && !self.old.iter().any(|old| path.starts_with(old) || old.starts_with(path))
     }
 }
+
+/// Trap bodies by signal, with the text that each stands in.
+pub(crate) type Traps = BTreeMap<Rc<str>, (Val, Rc<str>)>;
+
+/// Which values a fact leaves possible. `None` among them: unset.
+type Keeps = dyn Fn(&Option<Val>) -> bool;
 
 /// The shell at one point of a text.
 #[derive(Clone, Debug)]
@@ -230,7 +241,7 @@ pub(crate) struct State {
     pub(crate) stack: Rc<Vec<Base>>,
     pub(crate) zero: Val,
     pub(crate) positional: Positional,
-    pub(crate) traps: Rc<BTreeMap<Rc<str>, (Val, Rc<str>)>>,
+    pub(crate) traps: Rc<Traps>,
     pub(crate) status: Option<u8>,
     pub(crate) reach: Reach,
     pub(crate) files: Rc<Files>,
@@ -276,9 +287,17 @@ impl State {
     /// Applies what a guard has shown. `false`: it rules out what is known, so the place is reached by no value that
     /// the variable has here.
     pub(crate) fn learn(&mut self, fact: &Fact, current: Option<Var>) {
-        let (name, keep): (&Rc<str>, Box<dyn Fn(&Option<Val>) -> bool>) = match fact {
+        let (name, keep): (&Rc<str>, Box<Keeps>) = match fact {
             Fact::Cwd(base) => {
                 self.cwd = base.clone();
+                return;
+            }
+            Fact::All(snapshot) => {
+                let reach = self.reach;
+                *self = (*snapshot.0).clone();
+                if reach != Reach::Live && self.reach == Reach::Live {
+                    self.reach = reach;
+                }
                 return;
             }
             Fact::NotEmpty(name) => {
@@ -356,7 +375,27 @@ pub(crate) enum Fact {
     Is(Rc<str>, Rc<str>),
     IsNot(Rc<str>, Rc<str>),
     Cwd(Base),
+    /// All of this holds.
+    All(Snapshot),
 }
+
+/// A state as it was at one point; equal only to itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot(Rc<State>);
+
+impl Snapshot {
+    pub(crate) fn of(state: &State) -> Self {
+        Self(Rc::new(state.clone()))
+    }
+}
+
+impl PartialEq for Snapshot {
+    fn eq(&self, other: &Self) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Snapshot {}
 
 /// Facts, in the order in which they were shown.
 pub(crate) type Facts = SmallVec<[Fact; 1]>;
@@ -390,6 +429,14 @@ impl Outcome {
     /// Whether it succeeds, as far as is known.
     pub(crate) fn succeeds(&self) -> Option<bool> {
         self.status.map(|status| status == 0)
+    }
+
+    /// Without what holds only inside the shell or function that the outcome comes from.
+    pub(crate) fn seen_from_outside(mut self) -> Self {
+        for facts in [&mut self.if_ok, &mut self.if_fail] {
+            facts.retain(|fact| !matches!(fact, Fact::All(_) | Fact::Cwd(_)));
+        }
+        self
     }
 
     /// `!`

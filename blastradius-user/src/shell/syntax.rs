@@ -59,19 +59,14 @@ pub(crate) enum Command {
         words: Option<Vec<Word>>,
         body: List,
     },
-    ArithFor {
-        init: Option<Word>,
-        condition: Option<Word>,
-        step: Option<Word>,
-        body: List,
-    },
+    ArithFor(Box<ArithFor>),
     While {
         until: bool,
         condition: List,
         body: List,
     },
     Case {
-        word: Word,
+        word: Box<Word>,
         arms: Vec<CaseArm>,
     },
     Select {
@@ -79,8 +74,8 @@ pub(crate) enum Command {
         words: Vec<Word>,
         body: List,
     },
-    Arith(Word),
-    Test(Test),
+    Arith(Box<Word>),
+    Test(Box<Test>),
     Function {
         names: Vec<Rc<str>>,
         body: Rc<Statement>,
@@ -92,6 +87,15 @@ pub(crate) enum Command {
     /// zsh `repeat N`.
     Repeat(List),
     Nothing,
+}
+
+/// `for ((init; condition; step))`
+#[derive(Debug)]
+pub(crate) struct ArithFor {
+    pub(crate) init: Option<Word>,
+    pub(crate) condition: Option<Word>,
+    pub(crate) step: Option<Word>,
+    pub(crate) body: List,
 }
 
 /// One arm of `case`.
@@ -121,7 +125,7 @@ pub(crate) struct Simple {
 #[derive(Debug)]
 pub(crate) enum Arg {
     Word(Word),
-    Assignment(Assignment),
+    Assignment(Box<Assignment>),
 }
 
 /// `name=value`, `name+=value`, `name[i]=value`, `name=(…)`.

@@ -182,7 +182,10 @@ impl Parser<'_> {
                 byte => {
                     let end = next_special(self.bytes(), self.at);
                     let text = &self.src[self.at..end];
-                    tilde_here = assignment && text.ends_with(':');
+                    // bash also looks behind the `=` of a word that reads like an assignment (`of=~/x`).
+                    let names =
+                        self.at == 0 && name_length(text.as_bytes()) + 1 == text.len() && text.ends_with('=');
+                    tilde_here = names || (assignment && text.ends_with(':'));
                     debug_assert!(end > self.at, "no progress at {byte}");
                     self.at = end;
                     self.push_text(text, false);

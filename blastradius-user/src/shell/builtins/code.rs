@@ -170,6 +170,7 @@ pub(super) fn exec(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
         }
     }
     if rest.is_empty() {
+        evaluator.keep_fds = true;
         return Ok(Outcome::ok());
     }
     let outcome = evaluator.run_program_argv(rest.to_vec())?;

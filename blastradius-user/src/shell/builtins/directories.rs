@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crate::policy::effect::Base;
 use crate::programs::Input;
-use crate::shell::eval::{Evaluator, base_text, look_through};
+use crate::shell::eval::{Evaluator, base_text, is_below_born_hole, look_through};
 use crate::shell::glob::normal_join;
 use crate::shell::limits::Eval;
 use crate::shell::state::{Fact, Facts, Outcome};
@@ -15,8 +15,7 @@ use crate::shell::world::{Kind, Look};
 pub(super) fn cd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
     let mut operands = args;
     while let Some(option) = operands.first().and_then(Field::as_known) {
-        let is_option = option == "--" || (option.len() > 1 && option.starts_with('-') && option != "--");
-        if !is_option || option == "-" {
+        if option.len() < 2 || !option.starts_with('-') {
             break;
         }
         operands = &operands[1..];
@@ -53,6 +52,9 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     };
     let Some(known) = text.as_known() else {
         let why = describe(&text, &field.source);
+        if is_below_born_hole(&text) {
+            Rc::make_mut(&mut evaluator.state.files).places.push(why.clone());
+        }
         return Ok(go(evaluator, Base::Unknown(why), false));
     };
     if known.is_empty() {

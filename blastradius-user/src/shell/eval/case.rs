@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::{Evaluator, variable_of};
-use crate::shell::limits::Eval;
-use crate::shell::pattern::{self, Pattern};
+use crate::shell::limits::{Eval, PATTERN_WORK};
+use crate::shell::pattern::Pattern;
 use crate::shell::state::{Fact, Facts, Outcome, State};
 use crate::shell::syntax::{CaseArm, CaseEnd, List, Word};
 
@@ -77,6 +77,10 @@ impl Evaluator<'_> {
                 any_unknown = true;
                 continue;
             };
+            if text.is_some_and(|text| text.len().saturating_mul(source.len()) > PATTERN_WORK / 64) {
+                any_unknown = true;
+                continue;
+            }
             let matcher = Pattern::new(&source, true).fold_case(self.state.flags.nocasematch);
             if arm.patterns.len() == 1 {
                 only = matcher.literal();
@@ -87,7 +91,6 @@ impl Evaluator<'_> {
                 None if source == "*" => return Ok((Some(true), None)),
                 None => any_unknown = true,
             }
-            let _ = pattern::has_wildcard(&source, true);
         }
         Ok((if any_unknown { None } else { Some(false) }, only))
     }

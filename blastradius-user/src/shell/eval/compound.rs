@@ -23,9 +23,12 @@ impl Evaluator<'_> {
             }
             Command::If { arms, otherwise } => self.if_arms(arms, otherwise.as_ref()),
             Command::For { names, words, body } => self.for_loop(names, words.as_deref(), body),
-            Command::ArithFor { init, condition, step, body } => {
-                self.arith_for(init.as_ref(), condition.as_ref(), step.as_ref(), body)
-            }
+            Command::ArithFor(parts) => self.arith_for(
+                parts.init.as_ref(),
+                parts.condition.as_ref(),
+                parts.step.as_ref(),
+                &parts.body,
+            ),
             Command::While { until, condition, body } => self.while_loop(*until, condition, body),
             Command::Case { word, arms } => {
                 self.for_every_choice(&mut |evaluator| evaluator.case(word, arms))

@@ -116,6 +116,11 @@ impl Evaluator<'_> {
             return Ok(Outcome::ok());
         }
         let Some(name) = known_name(&fields[0]) else { return self.unknown_command(&fields) };
+        if name.starts_with('-') {
+            // Options without a program: the variable in front of them gave nothing here, and may give something there.
+            fields.insert(0, Field::literal(&name));
+            return self.unknown_command(&fields);
+        }
         if let Some(function) = self.state.functions.get(&*name).cloned() {
             self.called(&name, "function");
             let args = fields.drain(1..).map(super::machine::field_value).collect();

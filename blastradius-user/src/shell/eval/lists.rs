@@ -1,10 +1,8 @@
 //! Sequences, `&&` and `||`, and what every statement has in common.
 
-use std::rc::Rc;
-
 use super::{Evaluator, Segment};
 use crate::shell::limits::Eval;
-use crate::shell::state::{Fact, Facts, Outcome, Reach, State};
+use crate::shell::state::{Fact, Facts, Outcome, Reach, Snapshot, State};
 use crate::shell::syntax::{Command, Link, Statement};
 
 impl Evaluator<'_> {
@@ -80,63 +78,52 @@ impl Evaluator<'_> {
         }
     }
 
-    /// A chain of `&&` and `||`.
+    /// A chain of `&&` and `||`: the state in which it has succeeded so far and the one in which it has failed are
+    /// followed apart, so that what an early link sets holds in the later ones.
     pub(crate) fn and_or(&mut self, first: &Statement, rest: &[(Link, Statement)]) -> Eval<Outcome> {
         self.in_condition += 1;
-        let mut left = self.statement(first)?;
+        let left = self.statement(first)?;
+        let (mut ok, mut fail) = self.both_ways(&left);
+        let mut last = left.status;
         for (index, (link, next)) in rest.iter().enumerate() {
-            let last = index + 1 == rest.len();
-            if last {
+            if index + 1 == rest.len() {
                 self.in_condition -= 1;
             }
-            left = self.linked(left, *link, next)?;
+            let (runs, waits) = if *link == Link::And { (ok, fail) } else { (fail, ok) };
+            let maybe = u32::from(waits.reach == Reach::Live || runs.reach != Reach::Live);
+            self.state = runs;
+            self.uncertain += maybe;
+            let right = self.statement(next);
+            self.uncertain -= maybe;
+            let right = right?;
+            last = right.status;
+            let (right_ok, right_fail) = self.both_ways(&right);
+            (ok, fail) = match link {
+                Link::And => (right_ok, self.join_two(waits, right_fail)),
+                Link::Or => (self.join_two(waits, right_ok), right_fail),
+            };
         }
-        Ok(left)
+        let status = match (ok.reach == Reach::Live, fail.reach == Reach::Live) {
+            (true, false) => Some(0),
+            (false, true) => last.filter(|&status| status != 0).or(Some(1)),
+            _ => None,
+        };
+        let outcome = Outcome {
+            status,
+            if_ok: Facts::from_iter([Fact::All(Snapshot::of(&ok))]),
+            if_fail: Facts::from_iter([Fact::All(Snapshot::of(&fail))]),
+        };
+        self.state = self.join_two(ok, fail);
+        Ok(outcome)
     }
 
-    /// The right side of a link, given how the left side ended.
-    fn linked(&mut self, left: Outcome, link: Link, next: &Statement) -> Eval<Outcome> {
-        let runs = left.succeeds().map(|ok| ok == (link == Link::And));
-        let (runs_if, skips_if) = match link {
-            Link::And => (&left.if_ok, &left.if_fail),
-            Link::Or => (&left.if_fail, &left.if_ok),
-        };
-        let (runs_if, skips_if) = (runs_if.clone(), skips_if.clone());
-        let before = self.state.clone();
-        let mut skipped = self.branch_state(before, &skips_if, runs.map(|runs| !runs));
-        self.learn(&runs_if);
-        let right = self.guarded(runs, |evaluator| evaluator.statement(next))?;
-        let facts_still_hold = self.still_hold(&runs_if);
-        if runs == Some(true) {
-            // Whatever the other side would have been, it is not.
-            skipped.reach = if skipped.reach == Reach::Live { Reach::Folded } else { skipped.reach };
-        }
+    /// The present state if the command has succeeded, and if it has failed.
+    fn both_ways(&mut self, outcome: &Outcome) -> (State, State) {
         let present = self.state.clone();
-        self.state = self.join_two(present, skipped);
-        let mut through: Facts = facts_still_hold;
-        Ok(match link {
-            Link::And => {
-                through.extend(right.if_ok);
-                let status = match runs {
-                    Some(true) => right.status,
-                    Some(false) => left.status,
-                    None => right.status.filter(|&status| status != 0 && left.status == Some(status)),
-                };
-                let if_fail = if runs == Some(true) { right.if_fail } else { Facts::new() };
-                Outcome { status, if_ok: through, if_fail }
-            }
-            Link::Or => {
-                through.extend(right.if_fail);
-                let status = match runs {
-                    Some(true) => right.status,
-                    Some(false) => left.status,
-                    // `… || true` always succeeds.
-                    None => right.status.filter(|&status| status == 0),
-                };
-                let if_ok = if runs == Some(true) { right.if_ok } else { Facts::new() };
-                Outcome { status, if_ok, if_fail: through }
-            }
-        })
+        let succeeded = outcome.succeeds();
+        let ok = self.branch_state(present.clone(), &outcome.if_ok, succeeded);
+        let fail = self.branch_state(present, &outcome.if_fail, succeeded.map(|ok| !ok));
+        (ok, fail)
     }
 
     /// A copy of the present state in which `facts` hold. `reached`: as far as is known.
@@ -173,31 +160,5 @@ impl Evaluator<'_> {
                 done
             }
         }
-    }
-
-    /// Those of the facts that the present state still bears out.
-    fn still_hold(&mut self, facts: &Facts) -> Facts {
-        let mut kept = Facts::new();
-        for fact in facts {
-            let holds = match fact {
-                Fact::Cwd(base) => self.state.cwd == *base,
-                Fact::NotEmpty(name) | Fact::Empty(name) | Fact::Set(name) => self.unchanged_by(name, fact),
-                Fact::Is(name, _) | Fact::IsNot(name, _) => self.unchanged_by(name, fact),
-            };
-            if holds {
-                kept.push(fact.clone());
-            }
-        }
-        kept
-    }
-
-    /// Whether learning the fact again would change nothing.
-    fn unchanged_by(&mut self, name: &Rc<str>, fact: &Fact) -> bool {
-        let before = self.state.clone();
-        let old = self.state.vars.get(name).cloned();
-        self.learn(&Facts::from_iter([fact.clone()]));
-        let same = self.state.vars.get(name).cloned() == old;
-        self.state = before;
-        same
     }
 }

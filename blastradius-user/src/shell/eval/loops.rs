@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use super::{Evaluator, LoopFrame};
+use super::{Evaluator, LoopFrame, Stdin};
+use crate::programs::Input;
 use crate::shell::join::many_values;
 use crate::shell::limits::{Eval, UNROLLED};
 use crate::shell::state::{Outcome, Reach, Shape, State, Val, Var};
@@ -115,16 +116,15 @@ impl Evaluator<'_> {
     pub(super) fn while_loop(&mut self, until: bool, condition: &List, body: &List) -> Eval<Outcome> {
         self.loops.push(LoopFrame::default());
         let mut exhausted = true;
-        for _ in 0..UNROLLED {
+        for round in 0..UNROLLED {
             self.tick(2)?;
             let before = self.state.clone();
             let decided = self.condition(condition)?;
             let decided = if until { decided.negated() } else { decided };
             match decided.succeeds() {
                 Some(false) => {
-                    let live = self.is_live();
                     self.learn(&decided.if_fail);
-                    if live {
+                    if round == 0 && self.is_live() {
                         // Never entered from here: looked at all the same, for what it would do.
                         let after = self.state.clone();
                         self.guarded(Some(false), |evaluator| evaluator.list(body).map(|_| ()))?;
@@ -157,6 +157,7 @@ impl Evaluator<'_> {
             }
         }
         if exhausted {
+            self.forget_input();
             self.repeat_unknown(&mut |evaluator| {
                 let decided = evaluator.condition(condition)?;
                 let decided = if until { decided.negated() } else { decided };
@@ -168,6 +169,17 @@ impl Evaluator<'_> {
         }
         self.end_loop();
         Ok(Outcome::unknown())
+    }
+
+    /// Of known input that a loop reads line by line, what is left is more than is followed.
+    fn forget_input(&mut self) {
+        if let Stdin::Input(Input::Text(text)) = &self.stdin
+            && !text.pieces.is_empty()
+            && text.as_known().is_some_and(|known| known.lines().count() > 1)
+        {
+            let from = self.segment_text();
+            self.stdin = Stdin::Input(Input::Unknown { from, network: false, decoded: false });
+        }
     }
 
     /// Runs something an unknown number of times: once as things stand, and once more with everything unknown that a

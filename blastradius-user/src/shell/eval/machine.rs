@@ -67,6 +67,9 @@ impl<'w> Evaluator<'w> {
                         *recursive = true;
                     }
                 }
+                for also in self.moved_here(act, &target) {
+                    self.add_effect(also, program);
+                }
                 self.follow_made_links(&mut target);
                 if self.is_born(&target.operand, &target.base) {
                     if self.traces() {
@@ -117,21 +120,7 @@ impl<'w> Evaluator<'w> {
                 Err(_) if inside.starts_with(&place) => host.clone(),
                 Err(_) => continue,
             };
-            let shown = path.to_string_lossy();
-            let shown = if shown.len() > 1 { shown.trim_end_matches('/') } else { &*shown };
-            let mut field = Field::literal(shown);
-            field.source = operand.source.clone();
-            if let Some(glob) = &operand.glob {
-                let slash = if shown == "/" { "" } else { "/" };
-                field.text = Abstract::known(&format!("{shown}{slash}{}", glob.pattern));
-                let glob = crate::shell::value::Glob {
-                    base: path.clone(),
-                    pattern: glob.pattern.clone(),
-                    matches: Vec::new(),
-                    count: glob.count.max(1),
-                };
-                field.glob = Some(Rc::new(glob));
-            }
+            let field = super::made::moved_to(operand, &path);
             let target = crate::policy::effect::PathTarget { operand: field, ..target.clone() };
             found.push(Effect::Path { act: *act, target });
         }
@@ -174,6 +163,12 @@ impl<'w> Evaluator<'w> {
     pub(crate) fn is_born(&mut self, operand: &Field, base: &Base) -> bool {
         if is_below_born_hole(&operand.text) {
             return true;
+        }
+        if let Base::Unknown(why) = base
+            && self.state.files.places.contains(why)
+            && let Some(text) = operand.text.as_known()
+        {
+            return !text.starts_with('/') && !text.split('/').any(|part| part == "..");
         }
         if self.state.files.born.is_empty() {
             return false;
@@ -259,7 +254,7 @@ impl Machine for Caller<'_, '_> {
         if let Some(path) = self.evaluator.path_of(operand, &base)
             && matches!(self.evaluator.world.look(&path), Look::Absent)
         {
-            self.evaluator.born(path);
+            self.evaluator.born(path, false);
         }
     }
 
@@ -272,7 +267,7 @@ impl Machine for Caller<'_, '_> {
         let leads = self.evaluator.path_of(target, &Base::Known(Rc::new(parent)));
         let is_new = matches!(self.evaluator.world.look(&path), Look::Absent);
         if is_new && leads.is_some() {
-            self.evaluator.born(path.clone());
+            self.evaluator.born(path.clone(), false);
         }
         let files = Rc::make_mut(&mut self.evaluator.state.files);
         files.links.push(path.clone());

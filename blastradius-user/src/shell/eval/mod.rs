@@ -6,6 +6,7 @@ mod dispatch;
 mod lists;
 mod loops;
 mod machine;
+mod made;
 mod nested;
 mod pipeline;
 mod redirect;
@@ -24,11 +25,12 @@ use blastradius_common::RuleId;
 
 pub(crate) use self::dispatch::base_name;
 pub(crate) use self::machine::{Said, field_value};
-pub(crate) use self::redirect::Stdin;
+pub(crate) use self::made::MovedFrom;
+pub(crate) use self::redirect::{Stdin, is_below_born_hole};
 pub(crate) use self::replay::Choice;
 pub(crate) use self::test::variable_of;
 pub(crate) use self::variables::{Read, base_text};
-use super::limits::{Eval, Limit, Stop, WORLD_CALLS, Work};
+use super::limits::{EFFECTS, Eval, Limit, Stop, WORLD_CALLS, Work};
 use super::state::{Reach, State};
 use super::syntax::Span;
 use super::trace::{Step, What};
@@ -87,6 +89,8 @@ pub(crate) struct Evaluator<'w> {
     forks: u32,
     /// Input that file descriptors above 2 were given.
     fds: Vec<(i32, Stdin)>,
+    /// The redirections of the present command stay in force (`exec`).
+    pub(crate) keep_fds: bool,
     /// The submitted text held bytes that are not UTF-8.
     lossy: bool,
     /// The present command runs in a place that is thrown away after it.
@@ -170,6 +174,7 @@ impl<'w> Evaluator<'w> {
             splices: Vec::new(),
             forks: 0,
             fds: Vec::new(),
+            keep_fds: false,
             lossy: false,
             throwaway: false,
         }
@@ -243,6 +248,9 @@ impl<'w> Evaluator<'w> {
         if self.world.calls.get() > WORLD_CALLS {
             return Err(Stop(Limit::WorldCalls));
         }
+        if self.effects.len() > EFFECTS {
+            return Err(Stop(Limit::Effects));
+        }
         self.work.step(units)
     }
 
@@ -257,7 +265,8 @@ impl<'w> Evaluator<'w> {
             Segment::Text(text) => text.clone(),
             Segment::Span(span) => {
                 let range = span.start as usize..span.end as usize;
-                self.source.get(range).unwrap_or("").trim().into()
+                let text = self.source.get(range).unwrap_or("");
+                self.readable(text.trim_end_matches([';', '&', ' ', '\t', '\n']).trim_start())
             }
         }
     }

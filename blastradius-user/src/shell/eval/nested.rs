@@ -47,7 +47,7 @@ impl Evaluator<'_> {
         if source.len() > TEXT_BYTES {
             return Err(Stop(Limit::TextBytes));
         }
-        self.tick(1 + source.len() as u64 / 32)?;
+        self.tick(1 + source.len() as u64 / 8)?;
         if source.contains('\0') {
             self.not_understood(source, "the text holds a NUL character");
             return Ok(None);
@@ -224,7 +224,11 @@ impl Evaluator<'_> {
                 }
             }
         }
-        if left { Outcome { status: self.state.status, ..Outcome::default() } } else { outcome }
+        if left {
+            Outcome { status: self.state.status, ..Outcome::default() }
+        } else {
+            outcome.seen_from_outside()
+        }
     }
 
     /// A recursion that is not followed may have changed whatever the function changes.
@@ -370,13 +374,7 @@ impl Evaluator<'_> {
 
     /// Code that is known only at run time runs in the present shell.
     pub(crate) fn unknown_code(&mut self, text: &Abstract, who: &str) {
-        let source = text.causes().next().map(|cause| match cause {
-            Cause::CommandOutput(from) | Cause::Input(from) | Cause::NotModelled(from) => from.clone(),
-            Cause::Positional(name) | Cause::Unset(name) | Cause::Empty(name) | Cause::ManyValues(name) => {
-                format!("${name}").into()
-            }
-        });
-        let source = source.unwrap_or_else(|| "".into());
+        let source: Rc<str> = text.causes().next().map_or_else(String::new, named).into();
         if !self.vacuous {
             let (rule, what) = if crate::shell::fold::fetches(&source) {
                 (RuleId::NetworkCode, "runs code that another machine sends")
@@ -421,6 +419,23 @@ impl Evaluator<'_> {
         }
         out.push_text(&known);
         Some(out)
+    }
+
+    /// Text for people: what characters stand for is named.
+    pub(crate) fn readable(&self, text: &str) -> Rc<str> {
+        if self.splices.is_empty() {
+            return text.into();
+        }
+        let mut out = String::with_capacity(text.len());
+        for c in text.chars() {
+            let index = u32::from(c).checked_sub(SPLICE).and_then(|index| usize::try_from(index).ok());
+            match index.and_then(|index| self.splices.get(index)) {
+                Some(Piece::Nothing(cause)) => out.push_str(&named(cause)),
+                Some(Piece::Hole(hole)) => out.push_str(&named(&hole.cause)),
+                Some(Piece::Text(_)) | None => out.push(c),
+            }
+        }
+        out.into()
     }
 
     /// Whether text may hold characters that stand for something else.
@@ -588,6 +603,16 @@ impl Evaluator<'_> {
                 })
             }
             Effect::Git { .. } | Effect::Thing { .. } => false,
+        }
+    }
+}
+
+/// What is missing or not known, as it was written.
+fn named(cause: &Cause) -> String {
+    match cause {
+        Cause::CommandOutput(from) | Cause::Input(from) | Cause::NotModelled(from) => from.to_string(),
+        Cause::Positional(name) | Cause::Unset(name) | Cause::Empty(name) | Cause::ManyValues(name) => {
+            format!("${name}")
         }
     }
 }

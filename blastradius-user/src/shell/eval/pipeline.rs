@@ -29,6 +29,6 @@ impl Evaluator<'_> {
         self.stdin = outer;
         let status = if self.state.flags.pipefail && !certain { None } else { outcome.status };
         // What a guard at the end of a pipe shows is shown in a subshell, but it is true all the same.
-        Ok(Outcome { status, ..outcome })
+        Ok(Outcome { status, ..outcome.seen_from_outside() })
     }
 }

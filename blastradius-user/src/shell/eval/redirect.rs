@@ -39,6 +39,8 @@ impl Evaluator<'_> {
             return work(self);
         }
         let mut held = Held { stdin: None, output: None };
+        let descriptors = self.fds.len();
+        self.keep_fds = false;
         for redirection in redirections {
             self.redirect(redirection, &mut held)?;
         }
@@ -52,6 +54,10 @@ impl Evaluator<'_> {
                 self.write_file(path, append, written);
             }
         }
+        if std::mem::take(&mut self.keep_fds) {
+            return done;
+        }
+        self.fds.truncate(descriptors);
         if let Some(stdin) = held.stdin {
             self.stdin = stdin;
         }
@@ -195,7 +201,7 @@ impl Evaluator<'_> {
                 Look::Absent => {
                     // What a new file means where it lies is the judge's to say; from here on the text owns it.
                     self.path_effect(if append { Act::Append } else { Act::Truncate }, field, ">");
-                    self.born(path.clone());
+                    self.born(path.clone(), false);
                     return Ok(Some(path.clone()));
                 }
                 Look::Found(meta) if meta.kind == world::Kind::BlockDevice => {
@@ -242,20 +248,6 @@ impl Evaluator<'_> {
         match base {
             Base::Known(base) => Some(normal_join(base, &text)),
             Base::OneOf(_) | Base::Unknown(_) => None,
-        }
-    }
-
-    /// The text makes this object, or what is missing above it.
-    pub(crate) fn born(&mut self, path: PathBuf) {
-        let mut highest = path;
-        while let Some(parent) = highest.parent() {
-            if parent.parent().is_none() || !matches!(self.world.look(parent), Look::Absent) {
-                break;
-            }
-            highest = parent.to_owned();
-        }
-        if !self.state.files.is_born(&highest) {
-            Rc::make_mut(&mut self.state.files).born.push(highest);
         }
     }
 

@@ -286,7 +286,7 @@ impl Evaluator<'_> {
             let name = match fact {
                 Fact::NotEmpty(name) | Fact::Empty(name) | Fact::Set(name) => Some(name),
                 Fact::Is(name, _) | Fact::IsNot(name, _) => Some(name),
-                Fact::Cwd(_) => None,
+                Fact::Cwd(_) | Fact::All(_) => None,
             };
             let current = name.and_then(|name| self.present(name));
             if let Some(name) = name
