@@ -42,7 +42,12 @@ pub enum Request {
     Identify = 2,
     /// Takes back an [`Request::Arm`] that no fork consumed.
     Disarm = 3,
+    /// The calling process is a supervisor: no guarded task may kill it or look into it.
+    Protect = 4,
 }
+
+/// Added to the number of a bpf program, to tell it from a map of the same number.
+pub const PROGRAM_NUMBER: u64 = 1 << 32;
 
 /// What is counted for a session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -53,6 +53,12 @@ offsets! {
     sb_magic: "super_block" "s_magic",
     path_dentry: "path" "dentry",
     binprm_file: "linux_binprm" "file",
+    task_pid: "task_struct" "pid",
+    task_tgid: "task_struct" "tgid",
+    mount_sb: "vfsmount" "mnt_sb",
+    map_id: "bpf_map" "id",
+    prog_aux: "bpf_prog" "aux",
+    prog_aux_id: "bpf_prog_aux" "id",
 }
 
 /// What else the kernel side must know about the running kernel.

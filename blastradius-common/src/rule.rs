@@ -100,6 +100,4 @@ rule_ids! {
     QuotedTooMuch = "quoted-too-much",
     /// A letter that looks like another, or like nothing, stands in a destructive command.
     LookAlike = "look-alike-character",
-    /// The command takes the machine down by exhausting it.
-    Exhaustion = "resource-exhaustion",
 }

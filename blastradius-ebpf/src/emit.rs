@@ -25,17 +25,23 @@ pub struct Record {
 /// Reports that `operation` on `dentry` was refused because of `place`.
 #[inline(always)]
 pub fn refusal(member: Member, dentry: Dentry, operation: Operation, place: Place) {
+    refusal_by(member, dentry, operation, place, EventHeader::RULE_OF_ZONE);
+}
+
+/// The same, by a rule that the zone does not name.
+#[inline(always)]
+pub fn refusal_by(member: Member, dentry: Dentry, operation: Operation, place: Place, rule: u16) {
     let unreadable = if place.unreadable { EventHeader::UNREADABLE } else { 0 };
     let canary = if member.traits & Member::CANARY != 0 { EventHeader::CANARY } else { 0 };
     let verdict = (operation as u32) | place.zone << 8 | u32::from(unreadable | canary) << 16;
-    record(dentry, member.session, verdict);
+    record(dentry, member.session, u64::from(verdict) | u64::from(rule) << 32);
 }
 
-/// Writes the record. `verdict` is operation, zone and flags, a byte each from the lowest.
+/// Writes the record. `verdict` is operation, zone and flags, a byte each from the lowest, and the rule from bit 32.
 ///
 /// A function of its own, so that rename with its several refusals stays small.
 #[inline(never)]
-fn record(dentry: Dentry, session: u32, verdict: u32) {
+fn record(dentry: Dentry, session: u32, verdict: u64) {
     let tally = TALLIES.get_ptr_mut(&session);
     count(tally, |tally| &mut tally.refused);
     // SAFETY: the inner map is only handed to helpers, and stays alive until the program returns (RCU).
@@ -59,7 +65,7 @@ fn record(dentry: Dentry, session: u32, verdict: u32) {
         zone: (verdict >> 8) as u8,
         flags: (verdict >> 16) as u8 | if cut { EventHeader::CUT } else { 0 },
         reserved: 0,
-        rule: EventHeader::RULE_OF_ZONE,
+        rule: (verdict >> 32) as u16,
         names: length as u16,
         comm: kernel::current_comm(),
     };

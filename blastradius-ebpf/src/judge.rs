@@ -36,7 +36,7 @@ fn is_own_name(member: Member, dentry: Dentry, inode: Inode, operation: Operatio
 
 /// The zone table and the roles.
 #[inline(always)]
-fn permitted(zone: u32, operation: Operation, traits: u32) -> bool {
+pub fn permitted(zone: u32, operation: Operation, traits: u32) -> bool {
     let mut zones = operation.permitting();
     if traits & Member::GIT != 0 {
         zones |= 1 << Zone::History as u32;

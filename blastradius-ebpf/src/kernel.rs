@@ -73,9 +73,17 @@ handles! {
     File;
     /// `struct linux_binprm`: an exec under way.
     Exec;
+    /// `struct task_struct`: a thread.
+    Task;
+    /// `struct vfsmount`: a file system where it is seen.
+    Mount;
+    /// `struct bpf_map`: a map.
+    BpfMap;
+    /// `struct bpf_prog`: a program.
+    BpfProgram;
 }
 
-arguments!(Dentry, Path, File, Exec);
+arguments!(Dentry, Path, File, Exec, Task, Mount, BpfMap, BpfProgram);
 
 impl Dentry {
     /// The address, to recognise the same dentry later. Not to be followed.
@@ -163,6 +171,17 @@ impl Inode {
         }
     }
 
+    /// Whether it is a block device.
+    #[inline(always)]
+    pub fn is_block_device(self) -> bool {
+        // S_IFMT and S_IFBLK (include/uapi/linux/stat.h).
+        const KIND: u16 = 0o170_000;
+        const BLOCK: u16 = 0o060_000;
+        // SAFETY: an inode, and an offset of `struct inode`.
+        let mode: u16 = unsafe { field(self.0, offset!(inode_mode)) };
+        mode & KIND == BLOCK
+    }
+
     /// The number of names that the object has.
     #[inline(always)]
     pub fn links(self) -> u32 {
@@ -181,6 +200,75 @@ impl Inode {
     }
 }
 
+impl Inode {
+    /// What kind of file system the object lies in (include/uapi/linux/magic.h).
+    #[inline(always)]
+    pub fn magic(self) -> u64 {
+        // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(inode_sb));
+            field(sb, offset!(sb_magic))
+        }
+    }
+}
+
+impl Task {
+    /// The address, as the session maps know the task.
+    #[inline(always)]
+    pub fn address(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The process that the thread belongs to, as the initial pid namespace numbers it.
+    #[inline(always)]
+    pub fn process(self) -> u32 {
+        // SAFETY: a task, and an offset of `struct task_struct`.
+        unsafe { field(self.0, offset!(task_tgid)) }
+    }
+}
+
+impl Task {
+    /// Whether it is the thread that its process is named after.
+    #[inline(always)]
+    pub fn leads(self) -> bool {
+        // SAFETY: a task, and offsets of `struct task_struct`.
+        unsafe { field::<u32>(self.0, offset!(task_pid)) == field::<u32>(self.0, offset!(task_tgid)) }
+    }
+}
+
+impl Mount {
+    /// What kind of file system it shows (include/uapi/linux/magic.h).
+    #[inline(always)]
+    pub fn magic(self) -> u64 {
+        // SAFETY: a mount, and offsets of `struct vfsmount` and `struct super_block`.
+        unsafe {
+            let sb: *const u8 = field(self.0, offset!(mount_sb));
+            field(sb, offset!(sb_magic))
+        }
+    }
+}
+
+impl BpfMap {
+    /// The number by which bpf(2) knows the map.
+    #[inline(always)]
+    pub fn id(self) -> u32 {
+        // SAFETY: a map, and an offset of `struct bpf_map`.
+        unsafe { field(self.0, offset!(map_id)) }
+    }
+}
+
+impl BpfProgram {
+    /// The number by which bpf(2) knows the program.
+    #[inline(always)]
+    pub fn id(self) -> u32 {
+        // SAFETY: a program, and offsets of `struct bpf_prog` and `struct bpf_prog_aux`.
+        unsafe {
+            let aux: *const u8 = field(self.0, offset!(prog_aux));
+            field(aux, offset!(prog_aux_id))
+        }
+    }
+}
+
 impl Path {
     /// The name at the end of the path.
     #[inline(always)]
@@ -191,16 +279,33 @@ impl Path {
 }
 
 impl File {
+    /// `FMODE_WRITE` (include/linux/fs.h).
+    const WRITE: u32 = 1 << 1;
     /// `FMODE_CREATED` (include/linux/fs.h): this open made the file.
     const CREATED: u32 = 1 << 20;
     /// `__O_TMPFILE` (include/uapi/asm-generic/fcntl.h): this open made a file without a name.
     const TMPFILE: u32 = 0o20_000_000;
+
+    /// The name under which it was opened.
+    #[inline(always)]
+    pub fn dentry(self) -> Dentry {
+        // SAFETY: a file, and an offset of `struct file`.
+        Dentry(unsafe { field(self.0, offset!(file_dentry)) })
+    }
 
     /// The object.
     #[inline(always)]
     pub fn inode(self) -> Inode {
         // SAFETY: a file, and an offset of `struct file`.
         Inode(unsafe { field(self.0, offset!(file_inode)) })
+    }
+
+    /// Whether it is open for writing.
+    #[inline(always)]
+    pub fn is_writable(self) -> bool {
+        // SAFETY: a file, and an offset of `struct file`.
+        let mode: u32 = unsafe { field(self.0, offset!(file_mode)) };
+        mode & Self::WRITE != 0
     }
 
     /// Whether this open created the object.

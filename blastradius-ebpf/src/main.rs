@@ -6,23 +6,26 @@
 #![no_main]
 
 mod born;
+mod content;
 mod emit;
 mod judge;
 mod kernel;
+mod links;
 mod maps;
 mod rename;
 mod session;
+mod tamper;
 mod walk;
 
 use aya_ebpf::{
     macros::{fexit, lsm, raw_tracepoint},
     programs::{FExitContext, LsmContext, RawTracePointContext},
 };
-use blastradius_common::Operation;
+use blastradius_common::{Operation, member::PROGRAM_NUMBER};
 
 use crate::{
     judge::{PASSED, judge},
-    kernel::{Dentry, Exec, File, Path},
+    kernel::{BpfMap, BpfProgram, Dentry, Exec, File, Mount, Path, Task},
     walk::Place,
 };
 
@@ -85,14 +88,79 @@ pub fn path_symlink(ctx: LsmContext) -> i32 {
     PASSED
 }
 
-/// Which name is about to be linked? (`path_link(old, dir, new)`)
+/// May this object have a further name there? (`path_link(old, dir, new)`)
 #[lsm(hook = "path_link")]
 pub fn path_link(ctx: LsmContext) -> i32 {
-    born::announce(argument!(Dentry, ctx, 2));
-    PASSED
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    let verdict = links::judge_link(member, argument!(Dentry, ctx, 0), argument!(Dentry, ctx, 2));
+    if verdict == PASSED {
+        born::announce(argument!(Dentry, ctx, 2));
+    }
+    verdict
 }
 
-/// Did this open create the file? (`file_open(file)`)
+/// May the content be cut? Before 6.2 it is asked for descriptors and O_TRUNC too. (`path_truncate(path)`)
+#[lsm(hook = "path_truncate")]
+pub fn path_truncate(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    let dentry = argument!(Path, ctx, 0).dentry();
+    let Some(inode) = dentry.inode() else { return PASSED };
+    content::judge_truncation(member, dentry, inode)
+}
+
+/// May the content of this open file be cut? (ftruncate, O_TRUNC; since 6.2; `file_truncate(file)`)
+#[lsm(hook = "file_truncate")]
+pub fn file_truncate(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    let file = argument!(File, ctx, 0);
+    content::judge_truncation(member, file.dentry(), file.inode())
+}
+
+/// May the mode change? (`path_chmod(path, mode)`)
+#[lsm(hook = "path_chmod")]
+pub fn path_chmod(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    content::judge_metadata(member, argument!(Path, ctx, 0).dentry())
+}
+
+/// May the owner change? (`path_chown(path, uid, gid)`)
+#[lsm(hook = "path_chown")]
+pub fn path_chown(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    content::judge_metadata(member, argument!(Path, ctx, 0).dentry())
+}
+
+/// May this process be signalled? (`task_kill(task, info, signal, cred)`)
+#[lsm(hook = "task_kill")]
+pub fn task_kill(ctx: LsmContext) -> i32 {
+    tamper::judge_signal(argument!(Task, ctx, 0), ctx.arg::<i32>(2))
+}
+
+/// May this process be traced, its memory written? (`ptrace_access_check(child, mode)`)
+#[lsm(hook = "ptrace_access_check")]
+pub fn ptrace_access_check(ctx: LsmContext) -> i32 {
+    tamper::judge_trace(argument!(Task, ctx, 0), ctx.arg::<u32>(1))
+}
+
+/// May this mount go? (`sb_umount(mount, flags)`)
+#[lsm(hook = "sb_umount")]
+pub fn sb_umount(ctx: LsmContext) -> i32 {
+    tamper::judge_umount(argument!(Mount, ctx, 0))
+}
+
+/// May this map be opened? (`bpf_map(map, mode)`)
+#[lsm(hook = "bpf_map")]
+pub fn bpf_map(ctx: LsmContext) -> i32 {
+    tamper::judge_descriptor(u64::from(argument!(BpfMap, ctx, 0).id()))
+}
+
+/// May this program be opened? (`bpf_prog(program)`)
+#[lsm(hook = "bpf_prog")]
+pub fn bpf_prog(ctx: LsmContext) -> i32 {
+    tamper::judge_descriptor(PROGRAM_NUMBER + u64::from(argument!(BpfProgram, ctx, 0).id()))
+}
+
+/// May this file be open, and did this open create it? (`file_open(file)`)
 #[lsm(hook = "file_open")]
 pub fn file_open(ctx: LsmContext) -> i32 {
     let Some(member) = maps::member(kernel::current()) else { return PASSED };
@@ -100,7 +168,7 @@ pub fn file_open(ctx: LsmContext) -> i32 {
     if file.is_new() {
         born::give_birth(member.session, file.inode());
     }
-    PASSED
+    content::judge_open(member, file)
 }
 
 /// Is the child of this fork guarded? (`task_alloc(task, clone_flags)`)
@@ -112,7 +180,7 @@ pub fn task_alloc(ctx: LsmContext) -> i32 {
 /// Which task is gone? (`task_free(task)`)
 #[lsm(hook = "task_free")]
 pub fn task_free(ctx: LsmContext) -> i32 {
-    session::forget(ctx.arg::<*const u8>(0) as u64);
+    session::forget(argument!(Task, ctx, 0));
     PASSED
 }
 

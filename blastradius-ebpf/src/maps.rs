@@ -56,6 +56,12 @@ pub static BORN_NAMES: LruHashMap<NameKey, Id, 4096> = LruHashMap::new();
 /// The dentry at which a task is about to create something.
 #[btf_map]
 pub static PENDING: HashMap<u64, u64, 16_384> = HashMap::new();
+/// Supervisors' processes, as the initial pid namespace numbers them.
+#[btf_map]
+pub static SUPERVISORS: HashMap<u32, u32, 1024> = HashMap::new();
+/// The numbers of our own maps and programs, which guarded tasks may not open; a program's has [`blastradius_common::member::PROGRAM_NUMBER`] added.
+#[btf_map]
+pub static TABOO: HashMap<u64, u32, 1024> = HashMap::new();
 /// Counters, by session.
 #[btf_map]
 pub static TALLIES: HashMap<u32, Tally, 1024> = HashMap::new();
@@ -126,6 +132,18 @@ pub fn name_zone(key: &NameKey) -> Option<u32> {
 #[inline(always)]
 pub fn role(key: &ObjectKey) -> Option<u32> {
     copied!(ROLES, key)
+}
+
+/// Whether the process is a supervisor.
+#[inline(always)]
+pub fn is_supervisor(process: u32) -> bool {
+    SUPERVISORS.get_ptr(&process).is_some()
+}
+
+/// Whether the bpf object is one of ours.
+#[inline(always)]
+pub fn is_ours(number: u64) -> bool {
+    TABOO.get_ptr(&number).is_some()
 }
 
 /// Whether the session created the object.

@@ -5,8 +5,8 @@ use blastradius_common::{Id, Member, ObjectKey, Request};
 
 use crate::{
     judge::{PASSED, REFUSED},
-    kernel::{self, Dentry, Exec},
-    maps::{self, ANSWERS, ARMED, ASKED, PENDING, TASKS},
+    kernel::{self, Dentry, Exec, Task},
+    maps::{self, ANSWERS, ARMED, ASKED, PENDING, SUPERVISORS, TASKS},
 };
 
 /// `-EAGAIN`: what fork(2) says when a limit on tasks is reached.
@@ -34,13 +34,17 @@ pub fn settle(child: u64) -> i32 {
     if TASKS.insert(&child, &member, 0).is_err() { TRY_AGAIN } else { PASSED }
 }
 
-/// `task` is gone.
+/// `gone` is gone.
 #[inline(always)]
-pub fn forget(task: u64) {
+pub fn forget(gone: Task) {
+    let task = gone.address();
     let _ = TASKS.remove(&task);
     let _ = PENDING.remove(&task);
     let _ = ARMED.remove(&task);
     let _ = ASKED.remove(&task);
+    if maps::is_supervisor(gone.process()) && gone.leads() {
+        let _ = SUPERVISORS.remove(&gone.process());
+    }
 }
 
 /// The current task is becoming another program: roles belong to the binary, and only some outlive it.
@@ -80,6 +84,8 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
         ARMED.insert(&task, &Member::from_word(word), 0)
     } else if request == Request::Identify as u64 {
         ASKED.insert(&task, &word, 0)
+    } else if request == Request::Protect as u64 {
+        SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
     } else if request == Request::Disarm as u64 {
         let _ = ARMED.remove(&task);
         Ok(())

@@ -18,8 +18,6 @@ pub(crate) struct Agent {
     pub(crate) env: &'static [(&'static str, &'static str)],
     /// Files below the home.
     pub(crate) files: &'static [(&'static str, &'static str)],
-    /// Whether the model is told why a question to the human came to nothing.
-    pub(crate) hears_of_questions: bool,
 }
 
 /// The Node that runs agents written in JavaScript.
@@ -46,7 +44,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             ("DISABLE_ERROR_REPORTING", "1"),
         ],
         files: &[],
-        hears_of_questions: true,
     },
     Agent {
         name: "pi",
@@ -59,7 +56,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             ".pi/agent/models.json",
             r#"{"providers":{"fake":{"baseUrl":"http://127.0.0.1:PORT/v1","api":"openai-completions","apiKey":"test","models":[{"id":"fake-model"}]}}}"#,
         )],
-        hears_of_questions: true,
     },
     Agent {
         name: "opencode",
@@ -80,7 +76,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             // At start it asks its registry for a package; an answer of 404 is enough, silence makes it wait.
             (".npmrc", "registry=http://127.0.0.1:PORT/\nfetch-retries=0\n"),
         ],
-        hears_of_questions: true,
     },
     Agent {
         name: "codex",
@@ -100,7 +95,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             ".codex/config.toml",
             "model = \"fake-model\"\nmodel_provider = \"fake\"\ncheck_for_update_on_startup = false\n\n[model_providers.fake]\nname = \"fake\"\nbase_url = \"http://127.0.0.1:PORT/v1\"\nwire_api = \"responses\"\nenv_key = \"FAKE_KEY\"\nsupports_websockets = false\n\n[analytics]\nenabled = false\n",
         )],
-        hears_of_questions: true,
     },
     Agent {
         name: "gemini",
@@ -118,7 +112,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             ".gemini/settings.json",
             r#"{"security":{"auth":{"selectedType":"gemini-api-key"},"folderTrust":{"enabled":false}},"privacy":{"usageStatisticsEnabled":false},"general":{"disableAutoUpdate":true}}"#,
         )],
-        hears_of_questions: true,
     },
     Agent {
         name: "qwen",
@@ -132,7 +125,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             ("OPENAI_MODEL", "fake-model"),
         ],
         files: &[],
-        hears_of_questions: true,
     },
     Agent {
         name: "copilot",
@@ -154,7 +146,6 @@ pub(crate) const AGENTS: &[Agent] = &[
             ("COPILOT_OFFLINE", "true"),
         ],
         files: &[],
-        hears_of_questions: true,
     },
     Agent {
         name: "droid",
@@ -167,6 +158,5 @@ pub(crate) const AGENTS: &[Agent] = &[
             ".factory/settings.json",
             r#"{"customModels":[{"model":"fake-model","baseUrl":"http://127.0.0.1:PORT/v1","apiKey":"test","provider":"generic-chat-completion-api"}]}"#,
         )],
-        hears_of_questions: true,
     },
 ];

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use blastradius::analysis::Report;
 use blastradius::hosts::answer::Answer;
+use blastradius::hosts::examples::{self, EXAMPLES, Example};
 use blastradius::hosts::judge::{FileAct, Judge, Question};
 use blastradius::hosts::table::{self, HOSTS};
 use blastradius::hosts::{document, hook, reason, tell};
@@ -14,8 +15,6 @@ use blastradius::policy::finding::Finding;
 use blastradius::policy::mode::{Asker, Mode, Surface};
 use blastradius_common::{RuleId, Verdict};
 use serde_json::Value;
-
-use crate::payloads::PAYLOADS;
 
 /// Says what the question itself names.
 #[derive(Default)]
@@ -118,7 +117,7 @@ fn golden(host: &str, payload: &str, after: &str) -> String {
 #[test]
 fn every_host_gets_the_bytes_that_it_understands() {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("hosts/golden");
-    for (host, payload, after) in PAYLOADS {
+    for Example { host, before: payload, after } in EXAMPLES {
         let found = golden(host, payload, after);
         let path = directory.join(format!("{host}.txt"));
         if std::env::var_os("BLESS").is_some() {
@@ -132,9 +131,9 @@ fn every_host_gets_the_bytes_that_it_understands() {
 #[test]
 fn every_row_of_the_table_has_a_payload_and_is_told_by_it_alone() {
     let rows: Vec<&str> = HOSTS.iter().map(|host| host.name).collect();
-    let tested: Vec<&str> = PAYLOADS.iter().map(|(host, ..)| *host).collect();
+    let tested: Vec<&str> = EXAMPLES.iter().map(|example| example.host).collect();
     assert_eq!(rows, tested);
-    for (host, payload, after) in PAYLOADS {
+    for Example { host, before: payload, after } in EXAMPLES {
         for payload in [payload, after].into_iter().filter(|payload| !payload.is_empty()) {
             let document = document::read(payload.as_bytes()).expect("a document");
             assert_eq!(tell::by_shape(&document).map(|host| host.name), Some(*host), "{payload}");
@@ -146,8 +145,7 @@ fn every_row_of_the_table_has_a_payload_and_is_told_by_it_alone() {
 fn a_host_that_runs_anothers_file_is_answered_in_its_own_shape() {
     let claude = table::find("claude-code").expect("a row");
     for guest in claude.guests {
-        let (_, payload, _) = PAYLOADS.iter().find(|(host, ..)| host == guest).expect("a payload");
-        let payload = with_command(payload, "rm -rf ~");
+        let payload = examples::of(guest).expect("a payload").with("rm -rf ~");
         assert_eq!(
             answer(payload.as_bytes(), Some("claude-code")),
             answer(payload.as_bytes(), Some(guest)),
@@ -158,7 +156,7 @@ fn a_host_that_runs_anothers_file_is_answered_in_its_own_shape() {
 
 #[test]
 fn a_refusal_holds_in_three_ways_and_is_the_same_in_each() {
-    for (host, payload, _) in PAYLOADS {
+    for Example { host, before: payload, .. } in EXAMPLES {
         let row = table::find(host).expect("a row");
         let refused = answer(with_command(payload, "rm -rf ~").as_bytes(), Some(host));
         assert_eq!(refused.status, row.answer.refusal_exit, "{host}");
@@ -183,7 +181,7 @@ fn texts(value: &Value) -> Vec<String> {
 
 #[test]
 fn nothing_is_printed_for_allow_unless_the_payload_wants_a_word() {
-    for (host, payload, _) in PAYLOADS {
+    for Example { host, before: payload, .. } in EXAMPLES {
         let explicit = payload.contains("\"explicit\":true");
         let allowed = answer(with_command(payload, "ls").as_bytes(), Some(host));
         assert_eq!(allowed.stdout.is_empty(), !explicit, "{host}");
@@ -194,7 +192,7 @@ fn nothing_is_printed_for_allow_unless_the_payload_wants_a_word() {
 #[test]
 fn what_no_host_can_be_told_of_is_refused_by_status_and_reason_alone() {
     for (title, broken) in BROKEN.iter().take(8) {
-        let (_, payload, _) = PAYLOADS[0];
+        let payload = EXAMPLES[0].before;
         let refused = answer(&broken(&with_command(payload, "ls")), None);
         assert_eq!((refused.stdout.as_str(), refused.status), ("", 2), "{title}");
         assert!(refused.stderr.contains("could not judge"), "{title}");

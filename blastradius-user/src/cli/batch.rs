@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::exit;
 use crate::analysis::{self, Report, Subject};
 use crate::policy::mode::Asker;
-use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::json::Answer;
 use crate::shell::world::Platform;
@@ -100,7 +99,7 @@ fn judge(request: &Request, asker: Asker, dialect: Dialect) -> Result<Report> {
         Some(PlatformName::MacOs) => system.with_platform(Platform::MacOs),
         None => system,
     };
-    let policy = Policy::load(&system, Start::default());
+    let policy = system.policy();
     let subject = Subject::Text { text: request.command.clone().into_bytes(), dialect };
     Ok(analysis::analyze(&subject, &system, &policy, asker))
 }

@@ -11,7 +11,6 @@ use anyhow::{Context as _, Result};
 use super::{batch, exit};
 use crate::analysis::{self, Subject};
 use crate::policy::mode::{Asker, Mode, Surface};
-use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::human;
 use crate::report::json::Answer;
@@ -110,7 +109,7 @@ pub(super) fn main(args: Args) -> ExitCode {
 fn check(args: Args) -> Result<ExitCode> {
     let system = machine(args.cwd)?;
     let subject = Subject::Text { text: join(args.text), dialect: args.judging.dialect() };
-    let policy = Policy::load(&system, Start::default());
+    let policy = system.policy();
     let report = analysis::analyze(&subject, &system, &policy, args.judging.asker());
     if args.json {
         writeln!(std::io::stdout(), "{}", Answer::new(&report, None, None).to_line()).context("stdout")?;

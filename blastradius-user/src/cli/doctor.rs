@@ -11,7 +11,7 @@ use crate::guard::ladder::{self, Foothold, PassedOver, Require};
 use crate::guard::landlock::unenforced::Errs;
 use crate::guard::log;
 use crate::guard::notify::ArchGuarded;
-use crate::policy::{Policy, Start};
+use crate::policy::Policy;
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -51,8 +51,15 @@ fn examine(args: &Args) -> Result<bool> {
     let system = System::current().context("the working directory cannot be read")?;
     let state = log::directory()?;
     let place = check_log(&state);
-    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
-    let kernel = ladder::try_kernel();
+    let policy = system.session_policy(std::slice::from_ref(&state));
+    let kernel = ladder::stand_on_kernel(&policy.plan(&system)).map(|foothold| {
+        format!(
+            "{}: {} acts refused: {}",
+            foothold.rung.name(),
+            foothold.proved.len(),
+            foothold.proved.join(", ")
+        )
+    });
     let landlock =
         ladder::stand_on_landlock(&policy.plan(&system), &system, &state).map_err(|error| error.to_string());
     let checks = [

@@ -8,7 +8,6 @@ use anyhow::Result;
 
 use super::{check, exit};
 use crate::analysis::{self, Subject};
-use crate::policy::{Policy, Start};
 use crate::report::human;
 use crate::shell::world::World as _;
 
@@ -34,7 +33,7 @@ pub(super) fn main(args: Args) -> ExitCode {
 fn explain(args: Args) -> Result<ExitCode> {
     let system = check::machine(args.cwd)?;
     let subject = Subject::Text { text: check::join(args.text), dialect: args.judging.dialect() };
-    let policy = Policy::load(&system, Start::default());
+    let policy = system.policy();
     let (report, steps) = analysis::explain(&subject, &system, &policy, args.judging.asker());
     for step in &steps {
         anstream::println!("{step}");

@@ -12,7 +12,7 @@ use crate::hosts::machine::{self, Machine};
 
 /// Deep nesting must end at a limit of the evaluation, and not at the end of the stack: a process that a signal kills
 /// lets the command run in most hosts.
-const STACK: usize = 256 << 20;
+const STACK: usize = 64 << 20;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "blastradius hook [--agent NAME]")]

@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::exit;
 use crate::analysis::{self, Subject};
 use crate::policy::mode::{Asker, Mode, Surface};
-use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::json::Answer;
 use crate::shell::world::World as _;
@@ -187,13 +186,13 @@ fn subject(arguments: &Value) -> Result<Subject> {
 const ASKER: Asker = Asker { mode: Mode::Interactive, surface: Surface::Text };
 
 fn check(arguments: &Value, system: &System) -> Result<Value> {
-    let policy = Policy::load(system, Start::default());
+    let policy = system.policy();
     let report = analysis::analyze(&subject(arguments)?, system, &policy, ASKER);
     Ok(serde_json::to_value(Answer::new(&report, None, None))?)
 }
 
 fn explain(arguments: &Value, system: &System) -> Result<Value> {
-    let policy = Policy::load(system, Start::default());
+    let policy = system.policy();
     let (report, steps) = analysis::explain(&subject(arguments)?, system, &policy, ASKER);
     let mut told = serde_json::to_value(Answer::new(&report, None, None))?;
     told["steps"] = steps.iter().map(ToString::to_string).collect();
@@ -201,7 +200,7 @@ fn explain(arguments: &Value, system: &System) -> Result<Value> {
 }
 
 fn scope(arguments: &Value, system: &System) -> Result<Value> {
-    let policy = Policy::load(system, Start::default());
+    let policy = system.policy();
     let path = match &arguments["path"] {
         Value::Null => {
             let lines = policy.describe(system);

@@ -8,6 +8,7 @@ mod doctor;
 mod exit;
 mod explain;
 mod hook;
+mod init;
 mod install;
 #[cfg(target_os = "linux")]
 mod log;
@@ -17,7 +18,9 @@ mod mcp;
 mod record;
 #[cfg(target_os = "linux")]
 mod run;
+mod scope;
 mod shell;
+mod trust;
 #[cfg(target_os = "linux")]
 mod why;
 mod wrapper;
@@ -70,6 +73,12 @@ enum Command {
     Shell(shell::Args),
     /// Answer questions of an agent over MCP, on stdin and stdout
     Mcp(mcp::Args),
+    /// Print the policy in force, or the zone of paths
+    Scope(scope::Args),
+    /// Write a commented policy file to begin with
+    Init(init::Args),
+    /// Approve the lines of this repository's policy file that reach beyond it
+    Trust(trust::Args),
     /// Print a completion script
     Completions(completions::Args),
     /// Print the manual page
@@ -107,6 +116,9 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),
         Some(Command::Shell(args)) => shell::main(args),
         Some(Command::Mcp(args)) => mcp::main(args),
+        Some(Command::Scope(args)) => scope::main(args),
+        Some(Command::Init(args)) => init::main(args),
+        Some(Command::Trust(args)) => trust::main(args),
         Some(Command::Completions(args)) => completions::main(args),
         Some(Command::Man(args)) => man::main(args),
         None => wrapper::main(cli.wrapper),

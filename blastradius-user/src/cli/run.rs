@@ -17,8 +17,8 @@ use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
+use crate::policy::Policy;
 use crate::policy::mode::Mode;
-use crate::policy::{Policy, Start};
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -86,7 +86,7 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy = Policy::load(&system, Start { session: true, own: &[state.clone()], trust: None });
+    let policy = system.session_policy(std::slice::from_ref(&state));
     mended(&policy)?;
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
@@ -114,8 +114,8 @@ fn prepare(args: Args) -> Result<Session> {
 /// The exec layer looks after what the rung does not. In an audit no rung is in force.
 fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
-        Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
-        Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
+        Rung::Kernel(_) | Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
+        Rung::Kernel(_) | Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
     };
     let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));
     Arc::new(move || Box::new(Analyst::new(policy.clone(), uncovered.clone(), Mode::Unattended)))

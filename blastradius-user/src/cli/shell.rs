@@ -16,7 +16,6 @@ use blastradius_common::Verdict;
 use super::exit;
 use crate::analysis::{self, Subject};
 use crate::policy::mode::{Asker, Mode, Surface};
-use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::human;
 use crate::system::System;
@@ -117,7 +116,7 @@ fn judge(real: &Path, words: &[OsString]) -> Result<bool> {
         }
     };
     let system = System::current().context("the working directory cannot be read")?;
-    let policy = Policy::load(&system, Start::default());
+    let policy = system.policy();
     // Text is read by the shell as it stands, so nothing is said about quotes; but nobody can be asked.
     let asker = Asker { mode: Mode::Unattended, surface: Surface::Text };
     let report = analysis::analyze(&subject, &system, &policy, asker);

@@ -13,7 +13,6 @@ use clap::CommandFactory as _;
 use super::exit;
 use crate::analysis::{self, Subject};
 use crate::policy::mode::{Asker, Mode, Surface};
-use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::report::human;
 use crate::system::System;
@@ -45,7 +44,7 @@ pub(super) fn main(args: Args) -> ExitCode {
 /// Whether the command may run. Says why not.
 fn judge(args: &Args) -> Result<bool> {
     let system = System::current().context("the working directory cannot be read")?;
-    let policy = Policy::load(&system, Start::default());
+    let policy = system.policy();
     let asks = args.ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let mode = if asks { Mode::Interactive } else { Mode::Unattended };
     let report =

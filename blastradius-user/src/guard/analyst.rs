@@ -44,9 +44,6 @@ const LEFT_TO_WHAT_FOLLOWS: &[RuleId] = &[
     RuleId::TildeAmbiguous,
 ];
 
-/// In a script file, these too: what is unset there may be set by something that was not seen.
-const LEFT_IN_SCRIPT_FILES: &[RuleId] = &[RuleId::EmptyVariableExpansion, RuleId::EmptyTarget];
-
 impl Uncovered {
     /// What a text-only session must look after.
     pub fn everything() -> Self {
@@ -100,8 +97,15 @@ impl Analyst {
         analysis::analyze(subject, system, &self.policy, asker)
     }
 
-    /// All objections, less those that the rung answers for.
-    fn report(&self, request: &ExecRequest) -> Report {
+    /// All objections, less those that the rung answers for; `None`: not looked at.
+    ///
+    /// A script file is not looked at where a rung is proved: each program that it starts is asked about when its
+    /// arguments are known, and what it destroys by itself is the rung's. Looking ahead would cost tens of milliseconds
+    /// for each of a build's scripts, and find what is unset here and set there.
+    fn report(&self, request: &ExecRequest) -> Option<Report> {
+        if !self.uncovered.everything && is_script_file(request) {
+            return None;
+        }
         let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
         let system = System::of_process(
             request.env.iter().cloned(),
@@ -112,18 +116,16 @@ impl Analyst {
         let mut report = self.ask(&subject, &system, false);
         // Nearly always there is no objection, and then one question is enough.
         if report.findings.is_empty() || self.uncovered.everything {
-            return report;
+            return Some(report);
         }
         let here = self.ask(&subject, &system, true).findings;
-        let script = is_script_file(request);
         report.findings.retain(|finding| {
-            let known_later = LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule)
-                || (script && (LEFT_IN_SCRIPT_FILES.contains(&finding.rule) || finding.resolved.is_none()));
+            let known_later = LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
             !known_later && (here.contains(finding) || self.uncovered.concerns(&request.path, finding))
         });
         report.verdict =
             report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
-        report
+        Some(report)
     }
 }
 
@@ -153,7 +155,7 @@ fn has_header(request: &ExecRequest) -> bool {
 
 impl ExecJudge for Analyst {
     fn judge(&mut self, request: &ExecRequest) -> Answer {
-        let report = self.report(request);
+        let Some(report) = self.report(request) else { return Answer::Allow(None) };
         match report.verdict {
             Verdict::Allow => Answer::Allow(None),
             Verdict::Warn => Answer::Allow(Some(report)),

@@ -14,6 +14,7 @@ use nix::errno::Errno;
 use tokio::sync::mpsc;
 
 use super::caller::{self, ExecRequest};
+use super::denied::{Memory, Started};
 use super::judge::{self, Answer, ExecJudge, MakeJudge};
 use super::notify::{Listener, Silence, Trapped};
 use super::refusal::{Folder, Layer, Outcome, Refusal};
@@ -33,10 +34,26 @@ pub struct Bench {
     shared: Arc<Shared>,
 }
 
+/// What the threads need besides the listener.
+pub struct Order {
+    /// Makes a judge for each thread.
+    pub make: Arc<MakeJudge>,
+    /// Folds bursts.
+    pub folder: Arc<Mutex<Folder>>,
+    /// Where programs are remembered, if they are.
+    pub memory: Option<Arc<Mutex<Memory>>>,
+    /// Where the guard hears.
+    pub news: mpsc::Sender<News>,
+    /// Refuse nothing.
+    pub audit: bool,
+}
+
 struct Shared {
     listener: Listener,
     make: Arc<MakeJudge>,
-    folder: Mutex<Folder>,
+    folder: Arc<Mutex<Folder>>,
+    /// What was started, where someone wants to know it later.
+    memory: Option<Arc<Mutex<Memory>>>,
     news: mpsc::Sender<News>,
     audit: bool,
     execs: AtomicU64,
@@ -52,14 +69,9 @@ impl Bench {
     ///
     /// # Errors
     /// If a thread cannot be started.
-    pub fn open(
-        listener: Listener,
-        make: Arc<MakeJudge>,
-        news: mpsc::Sender<News>,
-        audit: bool,
-    ) -> io::Result<Self> {
-        let shared =
-            Shared { listener, make, folder: Mutex::default(), news, audit, execs: AtomicU64::new(0) };
+    pub fn open(listener: Listener, order: Order) -> io::Result<Self> {
+        let Order { make, folder, memory, news, audit } = order;
+        let shared = Shared { listener, make, folder, memory, news, audit, execs: AtomicU64::new(0) };
         let shared = Arc::new(shared);
         for index in 0..JUDGES {
             let shared = shared.clone();
@@ -78,22 +90,16 @@ impl Bench {
     pub fn execs(&self) -> u64 {
         self.shared.execs.load(Ordering::Relaxed)
     }
+}
 
-    /// See [`Folder::settle`].
-    pub fn settle(&self, end: bool) {
-        self.shared.folder().settle(Instant::now(), end);
-    }
-
-    /// See [`Folder::next_settling`].
-    pub fn next_settling(&self) -> Option<Instant> {
-        self.shared.folder().next_settling()
-    }
+/// What is locked here is only counts and names: what a panic left of them is still good.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shared {
     fn folder(&self) -> MutexGuard<'_, Folder> {
-        // The folder is only counts: what a panic left of it is still good.
-        self.folder.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.folder)
     }
 
     fn serve(&self) {
@@ -125,15 +131,27 @@ impl Shared {
                 Some(errno) => self.listener.fail(trapped, errno),
                 None => self.refuse(trapped, None, judge::unreadable(error)),
             },
-            Ok(request) => match self.ask(&request, judge) {
-                Answer::Allow(None) => self.listener.allow(trapped),
-                Answer::Allow(Some(report)) => {
-                    let refusal = self.refusal(trapped, Some(&request), report, Outcome::Warned);
-                    self.listener.allow(trapped);
-                    self.tell_guard(refusal);
-                }
-                Answer::Refuse(report) => self.refuse(trapped, Some(&request), report),
+            Ok(request) => match request.is_missing() {
+                Some(errno) => self.listener.fail(trapped, errno),
+                None => self.decide(trapped, &request, judge),
             },
+        }
+    }
+
+    fn decide(&self, trapped: &Trapped, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) {
+        if let Some(memory) = &self.memory {
+            let parent = caller::parent_of(trapped.tid).unwrap_or(0);
+            let started = Started { parent, argv: request.argv.clone(), cwd: request.cwd.clone() };
+            lock(memory).add(trapped.tid, started);
+        }
+        match self.ask(request, judge) {
+            Answer::Allow(None) => self.listener.allow(trapped),
+            Answer::Allow(Some(report)) => {
+                let refusal = self.refusal(trapped, Some(request), report, Outcome::Warned);
+                self.listener.allow(trapped);
+                self.tell_guard(refusal);
+            }
+            Answer::Refuse(report) => self.refuse(trapped, Some(request), report),
         }
     }
 
@@ -152,7 +170,7 @@ impl Shared {
         if self.audit {
             self.listener.allow(trapped);
         } else {
-            self.folder().tell(trapped.tid, &refusal, Instant::now());
+            self.folder().tell(&[trapped.tid], &refusal, Instant::now());
             self.listener.fail(trapped, Errno::EACCES);
         }
         self.tell_guard(refusal);

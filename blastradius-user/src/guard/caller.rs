@@ -104,6 +104,23 @@ impl ExecRequest {
     }
 }
 
+impl ExecRequest {
+    /// The errno of an exec whose file is not there: a search along PATH asks for many. `None`: it may be there.
+    pub fn is_missing(&self) -> Option<Errno> {
+        // Through another root an absolute link would lead into ours, so there the kernel finds out by itself.
+        if self.root.is_some() {
+            return None;
+        }
+        match std::fs::metadata(self.cwd.join(&self.path)) {
+            Err(error) => match error.raw_os_error().map(Errno::from_raw) {
+                Some(errno @ (Errno::ENOENT | Errno::ENOTDIR)) => Some(errno),
+                _ => None,
+            },
+            Ok(_) => None,
+        }
+    }
+}
+
 /// `NAME=VALUE`; what has no `=` is no variable. A leading `=` belongs to the name, as in the C library.
 fn variable(entry: Vec<u8>) -> Option<(OsString, OsString)> {
     let equals = entry.iter().skip(1).position(|&byte| byte == b'=')? + 1;
@@ -307,7 +324,7 @@ pub fn chain(tid: libc::pid_t, stop: libc::pid_t) -> Vec<Ancestor> {
             exe: std::fs::read_link(format!("/proc/{pid}/exe")).ok(),
             argv: command_line(pid),
         });
-        next = status_field(pid, "PPid:");
+        next = parent_of(pid);
     }
     chain
 }
@@ -315,6 +332,11 @@ pub fn chain(tid: libc::pid_t, stop: libc::pid_t) -> Vec<Ancestor> {
 /// The process that a thread belongs to.
 pub fn process_of(tid: libc::pid_t) -> Option<libc::pid_t> {
     status_field(tid, "Tgid:")
+}
+
+/// Its parent.
+pub fn parent_of(pid: libc::pid_t) -> Option<libc::pid_t> {
+    status_field(pid, "PPid:")
 }
 
 fn status_field(pid: libc::pid_t, name: &str) -> Option<libc::pid_t> {

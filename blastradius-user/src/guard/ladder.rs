@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use super::canary::{self, CanaryError, Places};
+use super::kernel_rung::KernelRung;
 use super::landlock::compile::{Compiled, compile};
 use super::landlock::rights::Rights;
 use super::landlock::unenforced::{Errs, Unenforced};
@@ -41,6 +42,8 @@ pub struct Wanted {
 /// How the syscall layer is enforced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rung {
+    /// eBPF programs: `bpf-lsm` or `fmod_ret`.
+    Kernel(&'static str),
     /// The delete-only ruleset.
     Landlock(Abi),
     /// Nothing in the kernel.
@@ -51,6 +54,7 @@ impl Rung {
     /// The word used in output and log.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Kernel(name) => name,
             Self::Landlock(_) => "landlock",
             Self::TextOnly => "text-only",
         }
@@ -71,6 +75,8 @@ pub struct PassedOver {
 pub struct Foothold {
     /// The rung.
     pub rung: Rung,
+    /// The session in the kernel that the agent is born into.
+    pub kernel: Option<KernelRung>,
     /// The ruleset that the agent enters.
     pub ruleset: Option<OwnedFd>,
     /// Whether entering it (and the exec filter) needs no_new_privs.
@@ -87,6 +93,11 @@ impl Foothold {
     /// The one line at start.
     pub fn line(&self) -> String {
         let mut line = match self.rung {
+            Rung::Kernel(name) => format!(
+                "blastradius: kernel rung ({name}, {} acts proved): what was there before can be removed, replaced or \
+                 truncated only in scope",
+                self.proved.len()
+            ),
             Rung::Landlock(abi) => format!(
                 "blastradius: landlock rung (ABI {}, {} operations proved): nothing outside scope can be removed, renamed \
                  or truncated",
@@ -140,8 +151,8 @@ pub fn choose(
 ) -> Result<Foothold, LadderError> {
     let mut passed_over = Vec::new();
     if wanted.require != Require::Landlock {
-        match try_kernel() {
-            Ok(_) => {}
+        match stand_on_kernel(plan) {
+            Ok(foothold) => return Ok(foothold),
             Err(why) => passed_over.push(why),
         }
     }
@@ -157,12 +168,21 @@ pub fn choose(
     Err(LadderError::Nothing(passed_over))
 }
 
-/// Proves the kernel rung without starting a session on it, and says what was seen.
+/// Puts the plan in force in the kernel and proves it.
 ///
 /// # Errors
-/// Why it is not there.
-pub fn try_kernel() -> Result<String, PassedOver> {
-    Err(PassedOver { rung: "kernel", why: "this build has no kernel side".to_owned() })
+/// Why the rung is not there.
+pub fn stand_on_kernel(plan: &Plan) -> Result<Foothold, PassedOver> {
+    let (kernel, proved) = KernelRung::stand(plan).map_err(|why| PassedOver { rung: "kernel", why })?;
+    Ok(Foothold {
+        rung: Rung::Kernel(kernel.name()),
+        unenforced: kernel.departures(),
+        kernel: Some(kernel),
+        ruleset: None,
+        no_new_privs: !may_administer(),
+        proved,
+        passed_over: Vec::new(),
+    })
 }
 
 fn accept(wanted: &Wanted, foothold: Foothold) -> Result<Foothold, LadderError> {
@@ -175,6 +195,7 @@ fn accept(wanted: &Wanted, foothold: Foothold) -> Result<Foothold, LadderError> 
 fn text_only(passed_over: Vec<PassedOver>) -> Foothold {
     Foothold {
         rung: Rung::TextOnly,
+        kernel: None,
         ruleset: None,
         no_new_privs: !may_administer(),
         proved: Vec::new(),
@@ -210,6 +231,7 @@ pub fn stand_on_landlock(
     let proof = canary::prove(&prepared.ruleset, prepared.abi, no_new_privs, &places)?;
     Ok(Foothold {
         rung: Rung::Landlock(prepared.abi),
+        kernel: None,
         ruleset: Some(prepared.ruleset),
         no_new_privs,
         proved: proof.operations,

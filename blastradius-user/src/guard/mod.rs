@@ -19,6 +19,8 @@
 //! | [`signals`] | which signals are passed on, and how is a death repeated? |
 //! | [`tty`] | may this process stop itself and be woken again? |
 //! | [`ladder`] | which rung is proved here? |
+//! | [`kernel_rung`], [`denied`] | what did the kernel refuse, and to whom? |
+//! | `kernel` | what do the eBPF programs enforce? |
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
 //! | [`canary`] | does it really? |
 //! | [`notify`] | which execs are asked about, and how are they answered? |
@@ -37,11 +39,17 @@ pub mod bench;
 pub mod caller;
 pub mod canary;
 pub mod child;
+pub mod denied;
 pub mod front;
 pub mod identity;
 pub mod judge;
 #[cfg(feature = "kernel")]
 pub mod kernel;
+#[cfg(feature = "kernel")]
+pub mod kernel_rung;
+#[cfg(not(feature = "kernel"))]
+#[path = "no_kernel_rung.rs"]
+pub mod kernel_rung;
 pub mod ladder;
 pub mod landlock;
 pub mod link;

@@ -178,16 +178,16 @@ const SPOKEN: usize = 3;
 const BURSTS: usize = 1024;
 
 impl Folder {
-    /// Says it to the offender (any thread of it), or counts it.
-    pub fn tell(&mut self, tid: libc::pid_t, refusal: &Refusal, now: Instant) {
+    /// Says it to the first of these tasks that still lives (the offender, then its ancestors), or counts it.
+    pub fn tell(&mut self, tids: &[libc::pid_t], refusal: &Refusal, now: Instant) {
         let place = refusal.place();
+        let ear = tids.iter().find_map(|&tid| caller::stderr_of(tid));
         if !self.bursts.contains_key(&place) && self.bursts.len() >= BURSTS {
-            speak(caller::stderr_of(tid).as_ref(), &refusal.text());
+            speak(ear.as_ref(), &refusal.text());
             return;
         }
         let burst = self.bursts.entry(place).or_insert(Burst { last: now, spoken: 0, folded: 0, ear: None });
         burst.last = now;
-        let ear = caller::stderr_of(tid);
         if burst.spoken < SPOKEN {
             burst.spoken += 1;
             speak(ear.as_ref(), &refusal.text());
@@ -314,7 +314,7 @@ mod tests {
         let now = Instant::now();
         // A tid that does not exist: nothing is spoken, but the burst is counted; its ear is set by hand.
         for index in 0..2231 {
-            folder.tell(-1, &refusal("x", &format!("/srv/data/{index}")), now);
+            folder.tell(&[], &refusal("x", &format!("/srv/data/{index}")), now);
         }
         for burst in folder.bursts.values_mut() {
             burst.ear = Some(file.try_clone().expect("a copy").into());

@@ -9,7 +9,7 @@ use std::io::{self, Read as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
@@ -19,18 +19,20 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 use tokio::sync::mpsc;
 
-use super::bench::{Bench, News};
+use super::bench::{Bench, News, Order, lock};
 use super::child::{
     self, CStrings, ChildError, ExecTrap, Identity, ListenerNeed, OWN_FAILURE, Recipe, Stage,
 };
+use super::denied::{Denied, Memory};
 use super::front::{self, Birth};
 use super::judge::MakeJudge;
+use super::kernel_rung::KernelRung;
 use super::ladder::{Foothold, Rung};
 use super::landlock::explain_restrict;
 use super::link::{Heard, Link, Message};
 use super::log::Log;
 use super::notify::{self, ArchGuarded, Handover, Listener};
-use super::refusal::{Outcome, Refusal, thousands};
+use super::refusal::{Folder, Outcome, Refusal, thousands};
 use super::secrets;
 use super::signals::SignalFd;
 use super::tty;
@@ -160,10 +162,17 @@ fn start(session: &Session, group: Pid, mask: &nix::sys::signal::SigSet) -> Resu
     )
     .map_err(io::Error::from)?;
     let recipe = recipe(session, group, mask, report_writer.into(), theirs)?;
+    let kernel = session.foothold.kernel.as_ref().filter(|_| !session.audit);
+    // The last thing before the fork: whatever this thread forks next is born into the session.
+    kernel.map_or(Ok(()), KernelRung::arm)?;
     // SAFETY: one thread; the child calls only `become_agent`, which allocates nothing.
-    let agent = match unsafe { fork() }.map_err(io::Error::from)? {
-        ForkResult::Child => child::become_agent(&recipe),
-        ForkResult::Parent { child } => child,
+    let agent = match unsafe { fork() } {
+        Ok(ForkResult::Child) => child::become_agent(&recipe),
+        Ok(ForkResult::Parent { child }) => child,
+        Err(errno) => {
+            kernel.inspect(|kernel| kernel.disarm());
+            return Err(StartError::System(errno.into()));
+        }
     };
     let trapped = recipe.trap.is_some();
     // The child's ends must be closed here, or its end would not be seen.
@@ -222,7 +231,7 @@ fn recipe(
             socket,
             need: match session.foothold.rung {
                 Rung::TextOnly => ListenerNeed::Required,
-                Rung::Landlock(_) => ListenerNeed::Wanted,
+                Rung::Kernel(_) | Rung::Landlock(_) => ListenerNeed::Wanted,
             },
         }),
         None => None,
@@ -265,6 +274,9 @@ struct Guard {
     report: io::PipeReader,
     bench: Option<Bench>,
     news: mpsc::Receiver<News>,
+    kernel: Option<KernelRung>,
+    folder: Arc<Mutex<Folder>>,
+    memory: Arc<Mutex<Memory>>,
     session: Session,
     refused: Vec<String>,
     count: u64,
@@ -284,8 +296,20 @@ impl Guard {
     fn new(link: Link, mut session: Session, started: Started) -> io::Result<Self> {
         let Started { agent, report, listener, signals } = started;
         let (sender, news) = mpsc::channel(1024);
+        let (folder, memory) = (Arc::<Mutex<Folder>>::default(), Arc::<Mutex<Memory>>::default());
+        let kernel = session.foothold.kernel.take();
         let bench = match (listener, &session.make_judge) {
-            (Some(listener), Some(make)) => Some(Bench::open(listener, make.clone(), sender, session.audit)?),
+            (Some(listener), Some(make)) => {
+                let order = Order {
+                    make: make.clone(),
+                    folder: folder.clone(),
+                    // Only the kernel's records come when the program may have ended.
+                    memory: kernel.is_some().then(|| memory.clone()),
+                    news: sender,
+                    audit: session.audit,
+                };
+                Some(Bench::open(listener, order)?)
+            }
             _ => None,
         };
         let exec_layer = bench.is_some();
@@ -300,6 +324,9 @@ impl Guard {
             report,
             bench,
             news,
+            kernel,
+            folder,
+            memory,
             session,
             refused: Vec::new(),
             count: 0,
@@ -319,7 +346,7 @@ impl Guard {
     }
 
     async fn wait_for_something(&mut self) -> io::Result<()> {
-        let settling = self.bench.as_ref().and_then(Bench::next_settling);
+        let settling = lock(&self.folder).next_settling();
         tokio::select! {
             ready = self.signals.readable() => {
                 ready?.clear_ready();
@@ -330,6 +357,7 @@ impl Guard {
                 self.listen_to_front();
             }
             Some(news) = self.news.recv() => self.take(news),
+            denied = next_denied(&mut self.kernel) => self.hear_kernel(denied),
             () = sleep_until(settling) => self.settle(false),
         }
         Ok(())
@@ -420,15 +448,25 @@ impl Guard {
         }
     }
 
+    fn hear_kernel(&mut self, denied: io::Result<Denied>) {
+        // A record that cannot be read is still in the kernel's count.
+        let Ok(denied) = denied else { return };
+        let refusal = denied.refusal(&lock(&self.memory));
+        let ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
+        lock(&self.folder).tell(&ears, &refusal, Instant::now());
+        self.write_down(&refusal);
+    }
+
     fn settle(&self, end: bool) {
-        if let Some(bench) = &self.bench {
-            bench.settle(end);
-        }
+        lock(&self.folder).settle(Instant::now(), end);
     }
 
     fn say_how_it_ended(&mut self) {
         while let Ok(news) = self.news.try_recv() {
             self.take(news);
+        }
+        while let Some(denied) = self.kernel.as_mut().and_then(KernelRung::try_next) {
+            self.hear_kernel(Ok(denied));
         }
         self.settle(true);
         let status = self.ended.unwrap_or_default();
@@ -494,6 +532,12 @@ impl Guard {
                 text.push_str(&format!("  not enforced: {}\n", gap.sentence()));
             }
         }
+        if let Some((_, lost @ 1..)) = self.kernel.as_ref().map(KernelRung::totals) {
+            text.push_str(&format!(
+                "  {} more were refused by the kernel and found no room in its record\n",
+                thousands(lost)
+            ));
+        }
         if self.session.log.dropped() > 0 {
             text.push_str(&format!(
                 "  {} log records could not be written\n",
@@ -519,6 +563,7 @@ impl Guard {
                     self.take_signals();
                 }
                 Some(news) = self.news.recv() => self.take(news),
+                denied = next_denied(&mut self.kernel) => self.hear_kernel(denied),
                 () = again => self.settle(false),
             }
         }
@@ -530,7 +575,9 @@ impl Guard {
         self.reap();
         // SAFETY: no status is asked for.
         let child = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG | OF_THIS_THREAD) } >= 0;
-        child || self.bench.as_ref().is_some_and(|bench| !bench.is_over())
+        child
+            || self.kernel.as_ref().is_some_and(KernelRung::has_tasks)
+            || self.bench.as_ref().is_some_and(|bench| !bench.is_over())
     }
 }
 
@@ -555,6 +602,13 @@ fn start_fields(session: &Session, exec_layer: bool) -> Map<String, Value> {
 fn readable<T: std::os::fd::AsRawFd>(inner: T) -> io::Result<AsyncFd<T>> {
     // SAFETY: see above.
     Ok(unsafe { AsyncFd::register_with_interest(inner, Interest::READABLE) }?)
+}
+
+async fn next_denied(kernel: &mut Option<KernelRung>) -> io::Result<Denied> {
+    match kernel {
+        Some(kernel) => kernel.next().await,
+        None => std::future::pending().await,
+    }
 }
 
 async fn sleep_until(when: Option<Instant>) {

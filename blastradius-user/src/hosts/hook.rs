@@ -77,7 +77,7 @@ fn before(host: &Host, document: &Value, request: &Request, judge: &dyn Judge) -
 
 /// The reports on everything that must not simply run.
 fn objections(request: &Request, judge: &dyn Judge, mode: Mode) -> Vec<Report> {
-    let asker = Asker { mode, surface: if request.human { Surface::Human } else { Surface::Text } };
+    let asker = Asker { mode, surface: if request.human { Surface::Human } else { Surface::Hook } };
     let reports = request.asked.iter().map(|asked| match blind(&asked.question) {
         Some(report) => report,
         None => judge.judge(&asked.question, &asked.cwd, asker),

@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::judge::{FileAct, Judge, Question};
 use crate::analysis::{self, Report, Subject};
+use crate::policy::Policy;
 use crate::policy::effect::{Act, Base, Effect, Follow, Located, PathTarget, Selection};
 use crate::policy::judge::judge;
 use crate::policy::mode::Asker;
-use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::shell::value::Field;
 use crate::shell::world::World as _;
@@ -32,7 +32,7 @@ impl Judge for Machine {
     fn judge(&self, question: &Question, cwd: &Path, asker: Asker) -> Report {
         let uid = nix::unistd::geteuid().as_raw();
         let system = System::of_process(std::env::vars_os(), cwd.to_path_buf(), uid, None);
-        let policy = Policy::load(&system, Start::default());
+        let policy = system.policy();
         let subject = match question {
             Question::Text(text) => Subject::Text { text: text.clone().into_bytes(), dialect: dialect() },
             Question::Argv(argv) => {

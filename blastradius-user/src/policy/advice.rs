@@ -57,8 +57,7 @@ pub fn for_rule(policy: &Policy, rule: RuleId, segment: &str, resolved: Option<&
         | RuleId::UnparseableCommand
         | RuleId::UnparseableLimit
         | RuleId::QuotedTooMuch
-        | RuleId::LookAlike
-        | RuleId::Exhaustion => Some(by_name(policy)),
+        | RuleId::LookAlike => Some(by_name(policy)),
         RuleId::UnknownCode => {
             Some("cat ./script.sh    # write the text to a file and read it, then run the file".into())
         }

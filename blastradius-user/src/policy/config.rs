@@ -38,6 +38,25 @@ const LINE_LIMIT: usize = 10_000;
 /// The system's file.
 const SYSTEM_FILE: &str = "/etc/blastradius/config";
 
+/// What `blastradius init` writes: every kind of line, each as a comment.
+pub const TEMPLATE: &str = "\
+# What may be destroyed here, and what may not. One line each; the last word on a path is `deny`.
+# Without an `allow` line the default holds: this work tree, /tmp, /var/tmp, $TMPDIR, /dev/shm.
+# With one, only what the `allow` lines name.
+#
+# allow ./build/**             what is below build, not build itself
+# allow ./dist                 dist and what is below it
+# allow <repo>/node_modules    <repo> is the root of the work tree
+# allow /tmp/**
+# allow ~/scratch/**           beyond the work tree: needs `blastradius trust`
+# deny ./secrets/**
+# deny *.key
+#
+# deny-command terraform destroy*
+# confirm-command make deploy*
+# rule git-discard deny        a repository's file only raises
+";
+
 /// What is wrong with a policy file. Destructive work is refused until it is mended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigError {
@@ -714,6 +733,25 @@ mod tests {
         assert_eq!(policy.zone(&world, Path::new("/home/dev/proj/build/x")).zone, Zone::Personal);
         assert_eq!(policy.zone(&world, Path::new("/srv/jobs/x")).zone, Zone::Scope);
         assert_eq!(policy.zone(&world, Path::new("/home/dev/proj/keep")).zone, Zone::Denied);
+    }
+
+    #[test]
+    fn the_template_says_nothing_until_somebody_uncomments_it_and_then_it_is_right() {
+        let said = policy(TEMPLATE);
+        assert_eq!((said.errors(), said.config().allows.len()), (&[][..], 0));
+        let lines: Vec<&str> = TEMPLATE
+            .lines()
+            .filter_map(|line| line.strip_prefix("# "))
+            .filter(|line| {
+                ["allow", "deny", "confirm-command", "rule"]
+                    .contains(&line.split([' ', '-']).next().unwrap_or(""))
+                    || line.starts_with("confirm-command")
+            })
+            .collect();
+        assert_eq!(lines.len(), 10);
+        let uncommented: String =
+            lines.iter().map(|line| line.split("  ").next().unwrap_or(line).to_owned() + "\n").collect();
+        assert_eq!(policy(&uncommented).errors(), [], "{uncommented}");
     }
 
     #[test]

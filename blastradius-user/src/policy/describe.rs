@@ -61,6 +61,24 @@ pub struct Outcome {
     pub syscall: bool,
 }
 
+impl fmt::Display for PathAnswer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { asked, path, links, zone, origin, outcomes } = self;
+        writeln!(out, "{asked}")?;
+        writeln!(out, "  path      {}", path.display())?;
+        for hop in links {
+            writeln!(out, "  link      {} → {}", hop.link.display(), hop.target.display())?;
+        }
+        writeln!(out, "  zone      {} ({origin})", zone.name())?;
+        for outcome in outcomes {
+            let syscall = if outcome.syscall { "permitted" } else { "refused" };
+            let (asked, alone) = (outcome.interactive.name(), outcome.unattended.name());
+            writeln!(out, "  {:<8}  text {asked}, unattended {alone}, syscall {syscall}", outcome.act)?;
+        }
+        Ok(())
+    }
+}
+
 const ACTS: &[(&str, Act, Operation)] = &[
     ("remove", Act::Remove { recursive: true }, Operation::Remove),
     ("move", Act::Move, Operation::MoveOut),

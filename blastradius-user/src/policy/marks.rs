@@ -52,6 +52,8 @@ pub struct Marks {
     platform: Platform,
     entries: HashMap<PathBuf, Entry>,
     patterns: Vec<PatternMark>,
+    /// How many components the deepest mark has: nothing deeper need be looked up, however long a path is.
+    deepest: usize,
 }
 
 /// What the marks say of a path.
@@ -68,7 +70,7 @@ pub struct Answer {
 impl Marks {
     /// No marks yet: everything is [`Zone::Other`].
     pub fn new(platform: Platform) -> Self {
-        Self { platform, entries: HashMap::new(), patterns: Vec::new() }
+        Self { platform, entries: HashMap::new(), patterns: Vec::new(), deepest: 0 }
     }
 
     /// Says what the object at `path` itself is. The stricter of two statements stays.
@@ -139,6 +141,7 @@ impl Marks {
     }
 
     fn entry(&mut self, path: &Path) -> &mut Entry {
+        self.deepest = self.deepest.max(depth(path));
         self.entries.entry(folded(self.platform, path).into_owned()).or_default()
     }
 
@@ -147,6 +150,10 @@ impl Marks {
         let mut child: Option<&Path> = None;
         let total = depth(path);
         for (up, ancestor) in path.ancestors().enumerate() {
+            if total - up > self.deepest {
+                child = Some(ancestor);
+                continue;
+            }
             let stated = self.entries.get(ancestor).and_then(|entry| match child {
                 None => entry.own.as_ref(),
                 Some(child) if begins_with_dot(child) => entry.dots.as_ref().or(entry.below.as_ref()),

@@ -5,7 +5,7 @@
 //! | [`floor`], [`critical`] | what is never to be touched, by anyone? |
 //! | [`scope`], [`worktree`] | where may an agent destroy by default? |
 //! | [`presets`] | what do tools own and rebuild? |
-//! | [`config`], [`pattern`], [`trust`] | what do people say in their files? |
+//! | [`config`], [`pattern`], [`trust`], [`digest`] | what do people say in their files? |
 //! | [`marks`], [`zones`] | which zone is a path in, and which line decides? |
 //! | [`plan`], [`compile`] | the same, as the enforcing back ends see it |
 //! | [`resolve`], [`operand`] | which object does an operand name? |
@@ -20,6 +20,7 @@ pub mod compile;
 pub mod config;
 pub mod critical;
 pub mod describe;
+pub mod digest;
 pub mod effect;
 pub mod finding;
 pub mod floor;

@@ -68,10 +68,15 @@ pub fn same(platform: Platform, left: &Path, right: &Path) -> bool {
     }
 }
 
-/// Whether `path` is `dir` or lies below it.
+/// Whether `path` is `dir` or lies below it. Both are normalised: compared as bytes, which is what a table of floor objects
+/// asks for most.
 pub fn starts_with(platform: Platform, path: &Path, dir: &Path) -> bool {
     match platform {
-        Platform::Linux => path.starts_with(dir),
+        Platform::Linux => {
+            let (path, dir) = (path.as_os_str().as_bytes(), dir.as_os_str().as_bytes());
+            let rest = path.strip_prefix(dir);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/") || dir == b"/")
+        }
         Platform::MacOs => folded(platform, path).starts_with(folded(platform, dir)),
     }
 }

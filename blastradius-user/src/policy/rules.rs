@@ -231,14 +231,14 @@ pub const RULES: &[Rule] = &[
         Text,
         Deny,
         "File systems, volumes or encryption headers are made or destroyed.",
-        "mkfs.ext4 /dev/sda1",
+        "lvremove vg0/data",
         "lsblk",
     ),
     open(
         RuleId::PowerState,
         Text,
         Deny,
-        "The machine is stopped or restarted.",
+        "The machine is stopped, restarted, or brought down by exhaustion.",
         "shutdown -h now",
         "systemctl status nginx",
     ),
@@ -303,8 +303,8 @@ pub const RULES: &[Rule] = &[
         Text,
         Warn,
         "Credentials, a publication or a deployment leave the machine.",
-        "npm publish",
-        "npm pack --dry-run",
+        "docker push registry.example/app",
+        "docker images",
     ),
     open(
         RuleId::CommandPattern,
@@ -341,16 +341,8 @@ pub const RULES: &[Rule] = &[
         Text,
         Confirm,
         "A letter that looks like another one, or like nothing, stands in a destructive command.",
-        "rm\u{a0}-rf /",
+        "rm -rf ./bu\u{200b}ild",
         "rm -rf ./build",
-    ),
-    open(
-        RuleId::Exhaustion,
-        Text,
-        Deny,
-        "The command takes the machine down by exhausting it.",
-        ":(){ :|:& };:",
-        "echo ':(){ :|:& };:'",
     ),
 ];
 
@@ -389,7 +381,7 @@ pub fn markdown() -> String {
 }
 
 fn cell(command: &str) -> String {
-    format!("`{}`", command.replace('|', "\\|").replace('\u{a0}', "<U+00A0>"))
+    format!("`{}`", command.replace('|', "\\|").replace('\u{200b}', "<U+200B>"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::shell::world::{MountPoint, World};
 use super::marks::{Answer, Marks, Origin, PatternMark, Stated};
 use super::paths::{depth, is_below, same, starts_with};
 use super::pattern::Pattern;
-use super::scope::{DefaultScope, RootKind};
+use super::scope::DefaultScope;
 use super::worktree::{HISTORY_NAMES, Tie, WorkTree};
 use super::{Policy, floor, presets};
 
@@ -155,11 +155,7 @@ fn lay_homes(ground: &Ground<'_>, marks: &mut Marks, objects: &mut Vec<FloorObje
 fn lay_scope(ground: &Ground<'_>, marks: &mut Marks) {
     let DefaultScope { roots, patterns, refused: _ } = ground.scope;
     for root in roots {
-        let own = match root.kind {
-            RootKind::Project => Zone::Root,
-            RootKind::Scratch => Zone::Root,
-        };
-        marks.own(&root.path, own, root.origin.clone());
+        marks.own(&root.path, Zone::Root, root.origin.clone());
         marks.below(&root.path, Zone::Scope, root.origin.clone());
         if root.dots_are_config {
             marks.dots(&root.path, Zone::Config, "dotfiles of a home");

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use blastradius_common::{RuleId, Verdict};
 
 use crate::policy::effect::Base;
-use crate::programs::options::{Grammar, Parsed, flag, optional, value};
+use crate::programs::options::{Grammar, Parsed, flag, value};
 use crate::programs::verbs::{self, Row, Tool, Words, harmless, row, word};
 use crate::programs::{Call, Machine, Program, Surroundings, acts, is_destructive, words};
 use crate::shell::value::Field;
@@ -35,7 +35,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("k3d", verb),
     ("argocd", verb),
     ("virsh", verb),
-    ("vagrant", vagrant),
+    ("vagrant", verb),
     ("multipass", verb),
     ("VBoxManage", verb),
     ("vboxmanage", verb),
@@ -71,6 +71,7 @@ static DOCKER: Grammar = Grammar::new(&[
 static RUN: Grammar = Grammar::new(&[
     value("v", "volume"),
     value("", "mount"),
+    value("", "device"),
     value("", "pid"),
     value("", "entrypoint"),
     value("w", "workdir"),
@@ -86,7 +87,7 @@ static RUN: Grammar = Grammar::new(&[
     value(
         "",
         "add-host|annotation|blkio-weight|blkio-weight-device|cap-add|cap-drop|cgroup-parent|cgroupns|cidfile|\
-         cpu-period|cpu-quota|cpu-rt-period|cpu-rt-runtime|cpus|cpuset-cpus|cpuset-mems|detach-keys|device|\
+         cpu-period|cpu-quota|cpu-rt-period|cpu-rt-runtime|cpus|cpuset-cpus|cpuset-mems|detach-keys|\
          device-cgroup-rule|device-read-bps|device-read-iops|device-write-bps|device-write-iops|dns|dns-option|\
          dns-search|domainname|env-file|expose|gpus|group-add|health-cmd|health-interval|health-retries|\
          health-start-period|health-timeout|ip|ip6|ipc|isolation|kernel-memory|label-file|link|link-local-ip|\
@@ -163,7 +164,12 @@ fn run(machine: &mut dyn Machine, args: &[Field]) {
     let mut argv: Vec<Field> =
         parsed.value("entrypoint").filter(|program| !word(program).is_empty()).cloned().into_iter().collect();
     argv.extend_from_slice(command);
-    let binds = binds(machine, &parsed);
+    let mut binds = binds(machine, &parsed);
+    if parsed.has("privileged") {
+        // The devices of the host are its own.
+        binds.push(Bind { inside: "/dev".into(), host: "/dev".into() });
+    }
+    binds.extend(parsed.values("device").filter_map(|device| shared_device(&word(device))));
     if argv.is_empty() {
         return;
     }
@@ -218,6 +224,14 @@ fn volume(text: &str) -> Option<(String, String)> {
     let (host, inside) = (parts.next()?, parts.next()?);
     let read_only = parts.next().is_some_and(|options| options.split(',').any(|option| option == "ro"));
     (!read_only && host.contains(['/', '.'])).then(|| (host.to_owned(), inside.to_owned()))
+}
+
+/// `--device HOST[:INSIDE[:RIGHTS]]`.
+fn shared_device(text: &str) -> Option<Bind> {
+    let mut parts = text.split(':');
+    let host = parts.next().filter(|host| host.starts_with('/'))?;
+    let inside = parts.next().filter(|inside| inside.starts_with('/')).unwrap_or(host);
+    Some(Bind { inside: inside.into(), host: host.into() })
 }
 
 fn mount(text: &str) -> Option<(String, String)> {
@@ -371,22 +385,6 @@ fn lxc(call: &Call<'_>, machine: &mut dyn Machine) {
 fn lxc_attach(call: &Call<'_>, machine: &mut dyn Machine) {
     let words = Words::sort(call.args, &["-n", "--name", "-P", "-a", "-e", "-s", "-u", "-g"]);
     inside(machine, "a container", &words.operands, None);
-}
-
-/// vagrant: `ssh -c TEXT` runs in the guest.
-fn vagrant(call: &Call<'_>, machine: &mut dyn Machine) {
-    static GRAMMAR: Grammar =
-        Grammar::new(&[value("c", "command"), flag("f", "force"), optional("", "color")]).exact();
-    let parsed = GRAMMAR.read(call.args);
-    match (parsed.operands.first().map(|verb| word(verb)).as_deref(), parsed.value("command")) {
-        (Some("ssh"), Some(text)) => {
-            let cwd = Some(Base::Unknown(Rc::from("the guest's working directory")));
-            let elsewhere = Some(Rc::from("a virtual machine"));
-            let surroundings = Surroundings { elsewhere, cwd, ..Surroundings::default() };
-            machine.run_text(&text.text.clone(), crate::programs::Dialect::Posix, Vec::new(), surroundings);
-        }
-        _ => verb(call, machine),
-    }
 }
 
 /// adb: what a shell on the device destroys is the device's loss, wherever it lies there.
@@ -628,6 +626,14 @@ mod tests {
         }
         let relative = call("docker run -v ./x:/y alpine rm -rf /y");
         assert_eq!(relative.argvs[0].surroundings.binds, [("/y".into(), "/w/x".into())]);
+    }
+
+    #[test]
+    fn devices_that_a_container_is_given_are_the_hosts() {
+        let recorder = call("docker run --privileged alpine mkfs.ext4 /dev/sda");
+        assert_eq!(recorder.argvs[0].surroundings.binds, [("/dev".into(), "/dev".into())]);
+        let recorder = call("docker run --device /dev/sda:/dev/x alpine mkfs.ext4 /dev/x");
+        assert_eq!(recorder.argvs[0].surroundings.binds, [("/dev/x".into(), "/dev/sda".into())]);
     }
 
     #[test]

@@ -3,9 +3,8 @@
 
 use blastradius_common::{RuleId, Verdict};
 
-use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::verbs::{self, Row, Tool, Words, harmless, row, word};
-use crate::programs::{Call, Machine, Program, Surroundings, acts};
+use crate::programs::{Call, Machine, Program, acts};
 use crate::shell::value::Field;
 
 /// The programs of this family.
@@ -49,7 +48,6 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("pip3", manage),
     ("pipx", manage),
     ("uv", manage),
-    ("uvx", run_tool),
     ("poetry", manage),
     ("pdm", manage),
     ("hatch", manage),
@@ -76,9 +74,6 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("pyenv", manage),
     ("asdf", manage),
     ("mise", manage),
-    ("npx", run_tool),
-    ("bunx", run_tool),
-    ("pnpx", run_tool),
 ];
 
 /// A package manager.
@@ -587,35 +582,6 @@ fn apt(call: &Call<'_>, machine: &mut dyn Machine) {
     manage(call, machine);
 }
 
-/// npx(1), bunx, uvx: fetch a program from the registry and run it with what follows.
-pub(crate) fn run_tool(call: &Call<'_>, machine: &mut dyn Machine) {
-    static GRAMMAR: Grammar = Grammar::new(&[
-        value("p", "package"),
-        value("c", "call"),
-        value("w", "workspace"),
-        value("", "from|with|python|index-url|registry|shell"),
-        flag("y", "yes"),
-        flag("q", "quiet"),
-        flag("", "no|bun|no-install|prefer-offline|isolated|workspaces"),
-        optional("", "node-options"),
-    ])
-    .in_order()
-    .exact();
-    let parsed = GRAMMAR.read(call.args);
-    if let Some(text) = parsed.value("call") {
-        let dialect = crate::programs::Dialect::Posix;
-        return machine.run_text(&text.text.clone(), dialect, Vec::new(), Surroundings::default());
-    }
-    let Some((program, rest)) = parsed.rest.split_first() else { return };
-    // `rimraf@5` is the program rimraf.
-    let known = word(program);
-    let name = known.rfind('@').filter(|place| *place > 0).map_or(&*known, |place| &known[..place]);
-    let program = if known.is_empty() { program.clone() } else { Field::literal(name) };
-    let mut argv = vec![program];
-    argv.extend_from_slice(rest);
-    machine.run_argv(argv, Surroundings::default());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -745,13 +711,5 @@ mod tests {
         ] {
             assert_eq!(told(line), "", "{line}");
         }
-    }
-
-    #[test]
-    fn fetched_programs_are_run() {
-        let ran = |line: &str| Recorder::default().call(run_tool, line).ran().join("|");
-        assert_eq!(ran("npx rimraf dist"), "rimraf dist");
-        assert_eq!(ran("npx -y rimraf@5 dist"), "rimraf dist");
-        assert_eq!(ran("npx --package x @a/b c"), "@a/b c");
     }
 }

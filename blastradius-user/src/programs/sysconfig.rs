@@ -37,6 +37,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("launchctl", launchctl),
     ("mount", mount),
     ("umount", umount),
+    ("swapoff", verb),
     ("modprobe", verb),
     ("rmmod", verb),
     ("ip", verb),
@@ -139,6 +140,13 @@ static TOOLS: &[Tool] = &[
         dry: &["-n", "--show", "-h"],
         rows: &[changes("*", "takes a module out of the kernel").with(&["-r", "--remove"])],
     },
+    tool(
+        &["swapoff"],
+        &[
+            changes("", "takes memory away that processes may need").with(&["-a", "--all"]),
+            changes("*", "takes memory away that processes may need"),
+        ],
+    ),
     tool(&["rmmod"], &[changes("*", "takes a module out of the kernel")]),
     // ip(8): objects may be abbreviated.
     Tool {
@@ -408,6 +416,7 @@ mod tests {
             "umount -a",
             "umount -l /home",
             "rmmod x",
+            "swapoff -a",
             "modprobe -r x",
             "ip link set eth0 down",
             "ip addr flush dev eth0",

@@ -42,6 +42,8 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     super::git::PROGRAMS,
     super::inline::PROGRAMS,
     super::network::PROGRAMS,
+    super::osascript::PROGRAMS,
+    super::recipes::PROGRAMS,
     super::power::PROGRAMS,
     super::storage::PROGRAMS,
 ];

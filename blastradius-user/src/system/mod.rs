@@ -4,6 +4,7 @@
 //! process: its environment, its working directory and its root.
 
 mod accounts;
+pub mod approvals;
 mod git;
 mod mounts;
 

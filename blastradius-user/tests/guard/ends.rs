@@ -5,6 +5,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::ground::{Ground, stderr, stdout};
+use crate::refusals::feed;
 
 #[test]
 fn exit_statuses_pass_through() {
@@ -87,8 +88,9 @@ fn a_log_that_cannot_be_kept_stops_the_start() {
 #[test]
 fn the_log_tells_start_and_end_and_the_session_cannot_remove_it() {
     let ground = Ground::new();
-    let output = ground
-        .shell("rm -rf \"$XDG_STATE_HOME\"/blastradius; : > \"$XDG_STATE_HOME\"/blastradius/*.jsonl; exit 5");
+    let script =
+        "rm -rf \"$XDG_STATE_HOME\"/blastradius; : > \"$XDG_STATE_HOME\"/blastradius/*.jsonl; exit 5";
+    let output = feed(&ground, &[], script);
     assert_eq!(output.status.code(), Some(5));
     let log = ground.log();
     assert_eq!(log.first().map(|record| &record["event"]), Some(&"start".into()));

@@ -72,12 +72,19 @@ impl Drop for Terminal {
     }
 }
 
+/// Lets the shell get from its echo into what follows. A key in between meets dash while it forks: a vfork that is stopped
+/// before its exec holds up its parent, and a Ctrl-C is remembered and not acted on, with us or without.
+fn settle() {
+    std::thread::sleep(Duration::from_millis(500));
+}
+
 #[test]
 fn ctrl_c_ends_the_agent_and_the_shell_sees_it() {
     let ground = Ground::new();
     let mut terminal = Terminal::open(&ground);
     terminal.send("$GUARDED sh -c 'echo up''and; sleep 30'\n");
     terminal.expect("upand");
+    settle();
     terminal.send("\x03");
     terminal.expect("READY> ");
     terminal.send("echo status=$?\n");
@@ -90,6 +97,7 @@ fn ctrl_z_stops_the_session_and_fg_continues_it() {
     let mut terminal = Terminal::open(&ground);
     terminal.send("$GUARDED sh -c 'echo up''and; read x; echo got=$x; exit 4'\n");
     terminal.expect("upand");
+    settle();
     terminal.send("\x1a");
     terminal.expect("Stopped");
     terminal.expect("READY> ");
@@ -121,9 +129,7 @@ fn a_shell_in_the_session_has_job_control_of_its_own() {
     terminal.expect("INNER> ");
     terminal.send("sh -c 'echo at''work; sleep 30'\n");
     terminal.expect("atwork");
-    // A vfork that is stopped between fork and exec holds up its parent, with us or without; with us that moment is a
-    // few microseconds longer.
-    std::thread::sleep(Duration::from_millis(300));
+    settle();
     terminal.send("\x1a");
     terminal.expect("Stopped");
     terminal.send("kill %1; rm ~/photos/a.jpg; exit 6\n");
@@ -139,9 +145,8 @@ fn a_session_in_the_background_reads_the_terminal_only_in_the_foreground() {
     let mut terminal = Terminal::open(&ground);
     terminal.send("$GUARDED sh -c 'read x; echo got=$x' &\n");
     terminal.expect("READY> ");
-    std::thread::sleep(Duration::from_millis(300));
-    terminal.send("jobs\n");
-    terminal.expect("Stopped");
+    terminal.send("until jobs | grep Stopped; do sleep 0.1; done\n");
+    terminal.expect("Stopped  ");
     terminal.send("fg\n");
     terminal.expect("GUARDED");
     terminal.send("late\n");

@@ -6,7 +6,7 @@ use std::process::{Output, Stdio};
 use crate::ground::{Ground, stderr, stdout};
 
 /// Feeds a script to a guarded bash by its standard input, so that only the execs that follow can be judged.
-fn feed(ground: &Ground, flags: &[&str], script: &str) -> Output {
+pub(crate) fn feed(ground: &Ground, flags: &[&str], script: &str) -> Output {
     let mut command = ground.run(flags, &["bash"]);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().unwrap();
@@ -46,7 +46,8 @@ fn the_log_and_why_tell_who_did_it() {
     let ground = work_tree();
     feed(&ground, &[], "python3 -c 'import subprocess; subprocess.run([\"rm\", \"-rf\", \".git\"])'\n");
     let refused: Vec<_> = ground.log().into_iter().filter(|record| record["event"] == "refused").collect();
-    assert_eq!(refused.len(), 1);
+    // One for each directory of PATH that holds an rm: python tries them all.
+    assert!(!refused.is_empty());
     let record = &refused[0];
     assert_eq!(
         (record["layer"].as_str(), record["rule"].as_str()),

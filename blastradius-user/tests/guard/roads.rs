@@ -2,7 +2,7 @@
 
 use nix::errno::Errno;
 
-use crate::ground::{Ground, roads};
+use crate::ground::{Ground, roads, stderr};
 
 /// Road, and whether its target is a directory.
 const ROADS: &[(&str, bool)] = &[
@@ -26,6 +26,9 @@ const ROADS: &[(&str, bool)] = &[
 /// io_uring is not there, or not allowed.
 const NO_RING: i32 = 254;
 
+/// The exec layer refused.
+const BEFORE_IT_STARTED: i32 = 126;
+
 /// Prepares target and other in `dir` and takes the road under guard.
 fn take(ground: &Ground, road: &str, is_dir: bool, dir: &str) -> i32 {
     let (target, other) = (format!("{dir}/target"), format!("{dir}/other"));
@@ -38,7 +41,15 @@ fn take(ground: &Ground, road: &str, is_dir: bool, dir: &str) -> i32 {
     }
     let [roads, target, other] = [roads().to_path_buf(), ground.at(&target), ground.at(&other)];
     let argv = [roads.to_str().unwrap(), road, target.to_str().unwrap(), other.to_str().unwrap()];
-    ground.run(&[], &argv).output().unwrap().status.code().unwrap()
+    let output = ground.run(&[], &argv).output().unwrap();
+    let code = output.status.code().unwrap();
+    // 126 with a text: the exec layer knew the words and refused before the program started.
+    assert!(
+        code < 125 || code == NO_RING || stderr(&output).contains("BLOCKED"),
+        "{road}: {}",
+        stderr(&output)
+    );
+    code
 }
 
 #[test]
@@ -49,7 +60,7 @@ fn no_road_leads_to_a_loss_outside_scope() {
         if errno == NO_RING {
             continue;
         }
-        let refused = [Errno::EACCES as i32, Errno::EPERM as i32, Errno::EXDEV as i32];
+        let refused = [Errno::EACCES as i32, Errno::EPERM as i32, Errno::EXDEV as i32, BEFORE_IT_STARTED];
         assert!(refused.contains(&errno), "{road}: {errno}");
         assert!(is_dir || ground.keeps("home/photos/target"), "{road}: the target is lost");
         assert!(!is_dir || ground.at("home/photos/target").is_dir(), "{road}: the directory is lost");

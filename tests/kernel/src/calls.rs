@@ -108,9 +108,36 @@ pub(crate) fn symlink(target: impl AsRef<Path>, path: impl AsRef<Path>) -> Outco
     call!(libc::symlink(c(target).as_ptr(), c(path).as_ptr()))
 }
 
-/// mknod(2) without a device
+/// mknod(2); a device is the null device
 pub(crate) fn mknod(path: impl AsRef<Path>, kind: libc::mode_t) -> Outcome {
-    call!(libc::mknod(c(path).as_ptr(), kind | 0o644, 0))
+    call!(libc::mknod(c(path).as_ptr(), kind | 0o644, libc::makedev(1, 3)))
+}
+
+/// truncate(2) to nothing
+pub(crate) fn truncate(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::truncate(c(path).as_ptr(), 0))
+}
+
+/// ftruncate(2) to nothing
+pub(crate) fn ftruncate(path: impl AsRef<Path>) -> Outcome {
+    match open_fd(path, libc::O_RDWR) {
+        Ok(fd) => {
+            let outcome = call!(libc::ftruncate(fd, 0));
+            call!(libc::close(fd));
+            outcome
+        }
+        Err(outcome) => outcome,
+    }
+}
+
+/// chmod(2)
+pub(crate) fn chmod(path: impl AsRef<Path>, mode: libc::mode_t) -> Outcome {
+    call!(libc::chmod(c(path).as_ptr(), mode))
+}
+
+/// chown(2) to root
+pub(crate) fn chown(path: impl AsRef<Path>) -> Outcome {
+    call!(libc::chown(c(path).as_ptr(), 0, 0))
 }
 
 /// open(2) and close(2)

@@ -27,12 +27,15 @@ impl Machine {
         let mut kernel = Kernel::load().map_err(|error| error.to_string())?;
         let events = RefCell::new(kernel.take_events());
         println!("rung: {}", kernel.rung().name());
-        for line in kernel.stricter() {
-            println!("stricter: {line}");
-        }
+        println!("{:?}", kernel.caveats());
         let scratch =
             std::env::var_os("BLASTRADIUS_SCRATCH").map_or_else(|| "/scratch".into(), PathBuf::from);
         Ok(Self { kernel: RefCell::new(kernel), events, scratch })
+    }
+
+    /// Whether this kernel lets changes of owner be judged.
+    pub(crate) fn judges_owners(&self) -> bool {
+        self.kernel.borrow().caveats().unenforced.is_empty()
     }
 
     /// A new directory of its own for a test.

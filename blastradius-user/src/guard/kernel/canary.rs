@@ -86,6 +86,8 @@ enum Act {
     Symlink(CString),
     Link(CString, CString),
     Rename(CString, CString, u32),
+    Truncate(CString),
+    OpenTruncating(CString),
     /// The act by a child of the child.
     InChild(Box<Act>),
 }
@@ -102,6 +104,11 @@ impl Act {
                 Self::Create(path) => {
                     let flags = libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY | libc::O_CLOEXEC;
                     let fd = libc::open(path.as_ptr(), flags, 0o600);
+                    if fd < 0 { -1 } else { i64::from(libc::close(fd)) }
+                }
+                Self::Truncate(path) => i64::from(libc::truncate(path.as_ptr(), 0)),
+                Self::OpenTruncating(path) => {
+                    let fd = libc::open(path.as_ptr(), libc::O_WRONLY | libc::O_TRUNC | libc::O_CLOEXEC);
                     if fd < 0 { -1 } else { i64::from(libc::close(fd)) }
                 }
                 Self::Symlink(path) => i64::from(libc::symlink(c"canary".as_ptr(), path.as_ptr())),
@@ -193,6 +200,12 @@ impl Tree {
             refuse("rename over", rename("scope/file", "kept/file")),
             refuse("exchange", exchange("scope/file", "kept/file")),
             refuse("exchange the other way", exchange("kept/file", "scope/file")),
+            refuse("truncate", Act::Truncate(path("kept/file"))),
+            refuse("open with O_TRUNC", Act::OpenTruncating(path("kept/file"))),
+            refuse("link into scope", Act::Link(path("kept/file"), path("scope/linked"))),
+            pass("truncate in scope", Act::Truncate(path("scope/third"))),
+            pass("open with O_TRUNC in scope", Act::OpenTruncating(path("scope/third"))),
+            pass("write to a pseudo file with O_TRUNC", Act::OpenTruncating(c"/proc/self/comm".to_owned())),
             pass("create", Act::Create(path("kept/new"))),
             pass("unlink what it created", Act::Unlink(path("kept/new"))),
             pass("mkdir", Act::Mkdir(path("kept/made"))),

@@ -79,3 +79,14 @@ pub enum LoadError {
         error: io::Error,
     },
 }
+
+impl LoadError {
+    /// Whether the kernel cannot have the program, whatever it does: the hook is missing, or takes none.
+    pub(super) fn is_incapable(&self) -> bool {
+        match self {
+            Self::HookAbsent { .. } => true,
+            Self::Program { error, .. } => error.raw_os_error() == Some(libc::EINVAL),
+            _ => false,
+        }
+    }
+}

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | [`btf`] | a reader of the kernel's types |
 //! | [`error`] | why the rung cannot be had, and what would bring it |
+//! | [`caveats`] | what is otherwise on this kernel |
 //! | `programs` | which programs there are, and how each is loaded on either rung |
 //! | `set` | the loaded or opened programs and maps |
 //! | `place` | pins and locks |
@@ -25,6 +26,7 @@
 
 pub mod btf;
 pub mod canary;
+pub mod caveats;
 pub mod error;
 pub mod events;
 pub mod marks;
@@ -43,10 +45,11 @@ use std::{
 };
 
 pub use canary::{CanaryError, Proof, canary};
+pub use caveats::Caveats;
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
 pub use programs::Rung;
-pub use session::{Session, SessionError};
+pub use session::{Role, Session, SessionError};
 
 use self::{place::Lock, set::Set};
 use crate::policy::plan::Plan;
@@ -154,9 +157,9 @@ impl Kernel {
         self.set().rung
     }
 
-    /// What is stricter here than the policy says, for people; empty where everything was found.
-    pub fn stricter(&self) -> &[String] {
-        &self.set().stricter
+    /// In what this kernel departs from the policy, for people.
+    pub fn caveats(&self) -> &Caveats {
+        &self.set().caveats
     }
 
     fn take_off(mut self, _machine: &Lock) {

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | pins | `/sys/fs/bpf/blastradius/SET` | programs and maps outlive every supervisor |
 //! | lock | `/run/blastradius/lock` | one start, end or reaping at a time |
+//! | notes | `/run/blastradius/SET.notes` | what is otherwise on this kernel |
 //! | users | `/run/blastradius/SET.users` | held shared by every process with the set open |
 //! | session | `/run/blastradius/session-N` | held by the supervisor of session N |
 //!
@@ -81,6 +82,11 @@ pub(super) fn users_file(set: &str) -> PathBuf {
     Path::new(RUN).join(format!("{set}.users"))
 }
 
+/// The file that tells later processes what is otherwise on this kernel.
+pub(super) fn notes_file(set: &str) -> PathBuf {
+    Path::new(RUN).join(format!("{set}.notes"))
+}
+
 /// The directory of the pins of one set.
 pub(super) fn pins(set: &str) -> PathBuf {
     Path::new(BPFFS).join("blastradius").join(set)
@@ -126,5 +132,6 @@ pub(super) fn unpin(set: &str) -> io::Result<()> {
     }
     fs::remove_dir(&directory)?;
     let _ = fs::remove_file(users_file(set));
+    let _ = fs::remove_file(notes_file(set));
     Ok(())
 }

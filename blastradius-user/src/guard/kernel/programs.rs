@@ -1,11 +1,16 @@
 //! The programs of the object: which there are, what each hangs on, and how it is loaded on either rung.
 
-use std::{collections::HashMap, io, os::fd::OwnedFd};
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+};
 
 use aya_obj::Object;
 
 use super::{
     btf::{Btf, BtfError},
+    caveats::Caveats,
     error::LoadError,
     sys::{self, ProgramKind},
 };
@@ -34,15 +39,30 @@ struct Hook {
     name: &'static str,
     /// It returns nothing: on the second rung it can be watched, not modified, and need not be.
     void: bool,
+    /// What a kernel may do that cannot have it.
+    otherwise: Otherwise,
+}
+
+/// What it means that a hook is missing, or takes no programs.
+#[derive(Clone, Copy)]
+enum Otherwise {
+    /// The rung is not to be had.
+    Fail,
+    /// What it judges is judged by another hook of the table.
+    Judged,
+    /// What it judges is not enforced, in words.
+    Unenforced(&'static str),
 }
 
 const fn judging(name: &'static str) -> Hook {
-    Hook { name, void: false }
+    Hook { name, void: false, otherwise: Otherwise::Fail }
 }
 
 const fn watching(name: &'static str) -> Hook {
-    Hook { name, void: true }
+    Hook { name, void: true, otherwise: Otherwise::Fail }
 }
+
+const CHOWN: &str = "changes of owner are not judged: the kernel's hook takes no programs before 6.0";
 
 /// Hooks without which nothing is enforced, or too much.
 const HOOKS: &[Hook] = &[
@@ -53,10 +73,21 @@ const HOOKS: &[Hook] = &[
     judging("path_mknod"),
     judging("path_symlink"),
     judging("path_link"),
+    judging("path_truncate"),
+    // Before 6.2 path_truncate is asked for open files too.
+    Hook { otherwise: Otherwise::Judged, ..judging("file_truncate") },
+    judging("path_chmod"),
+    // Takes structures by value, which programs cannot have before 6.0.
+    Hook { otherwise: Otherwise::Unenforced(CHOWN), ..judging("path_chown") },
     judging("file_open"),
     judging("task_alloc"),
     watching("task_free"),
     watching("bprm_committing_creds"),
+    judging("task_kill"),
+    judging("ptrace_access_check"),
+    judging("bpf_map"),
+    judging("bpf_prog"),
+    judging("sb_umount"),
 ];
 
 /// Functions whose success makes something born. Their signatures move, so the object has a program per position.
@@ -79,29 +110,61 @@ pub(super) struct Programs {
     pub(super) attached: Vec<Loaded>,
     /// [`IDENTIFY`].
     pub(super) identify: OwnedFd,
+    /// Its link, where it cannot be attached again and so must stay.
+    pub(super) identify_link: Option<OwnedFd>,
     /// [`ENROL`].
     pub(super) enrol: OwnedFd,
-    /// What is weaker than it should be here, for people: never looser.
-    pub(super) stricter: Vec<String>,
+    /// What is otherwise than it should be here.
+    pub(super) caveats: Caveats,
 }
 
 /// Loads every program of `object`, which is relocated already.
 pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, LoadError> {
     let mut programs = Loader { object, btf, rung };
     let mut attached = Vec::new();
+    let mut caveats = Caveats::default();
     for hook in HOOKS {
-        attached.push(Loaded { name: hook.name, program: programs.hook(hook)? });
+        let program = programs.hook(hook);
+        match (program, hook.otherwise) {
+            (Err(LoadError::HookAbsent { .. }), Otherwise::Judged) => {}
+            (Err(error), Otherwise::Unenforced(what)) if error.is_incapable() => {
+                caveats.unenforced.push(what.to_owned());
+            }
+            (program, _) => attached.push(Loaded { name: hook.name, program: program? }),
+        }
     }
-    let mut stricter = Vec::new();
     for function in CREATIONS {
         match programs.creation(function)? {
             Some(program) => attached.push(Loaded { name: function, program }),
-            None => stricter.push(format!("what {function} creates is not told from what was there before")),
+            None => caveats
+                .stricter
+                .push(format!("what {function} creates is not told from what was there before")),
         }
     }
     let identify = programs.hook(&judging(IDENTIFY))?;
+    let (identify, identify_link) = match reattaches(identify.as_fd())? {
+        true => (identify, None),
+        false => {
+            let identify = programs.hook(&judging(IDENTIFY))?;
+            let link = sys::attach(identify.as_fd())?;
+            caveats.stricter.push(
+                "stat(2) is watched all the time: a program can be attached only once before 5.13".to_owned(),
+            );
+            (identify, Some(link))
+        }
+    };
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
-    Ok(Programs { attached, identify, enrol, stricter })
+    Ok(Programs { attached, identify, identify_link, enrol, caveats })
+}
+
+/// Whether a program can be attached again after its link was closed (since 5.13).
+fn reattaches(program: BorrowedFd<'_>) -> io::Result<bool> {
+    drop(sys::attach(program)?);
+    match sys::attach(program) {
+        Ok(_) => Ok(true),
+        Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 struct Loader<'a> {

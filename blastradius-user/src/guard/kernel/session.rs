@@ -1,8 +1,13 @@
 //! A session: one plan in force for one tree of tasks.
 
-use std::{fs, io, os::fd::BorrowedFd, path::PathBuf, sync::Arc};
+use std::{
+    fs, io,
+    os::fd::BorrowedFd,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use blastradius_common::{Member, Request, Tally};
+use blastradius_common::{Member, ObjectKey, Request, Tally};
 
 use super::{
     marks::{self, MarkError, Marked},
@@ -20,6 +25,24 @@ pub enum SessionError {
     /// Anything else that the system refused.
     #[error("cannot start a session: {0}")]
     Io(#[from] io::Error),
+}
+
+/// What a binary may do beyond the zone table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// git: writes what gives the past back. What it executes may not.
+    Git,
+    /// A distribution's package manager: writes below the system roots, and so may what it executes, until that ends.
+    Packages,
+}
+
+impl Role {
+    const fn traits(self) -> u32 {
+        match self {
+            Self::Git => Member::GIT,
+            Self::Packages => Member::PACKAGES,
+        }
+    }
 }
 
 /// A started session. Its tasks are those that descend from an armed fork.
@@ -54,6 +77,8 @@ impl Session {
         ring: BorrowedFd<'_>,
         plan: &Plan,
     ) -> Result<Marked, SessionError> {
+        // No guarded task may kill this process, or look into it.
+        set.request(Request::Protect, 0)?;
         // The tally is what makes the session known to reapers, so it comes first and goes last.
         set.tallies.insert(&number, &Tally::default())?;
         set.connect_ring(number, ring)?;
@@ -85,6 +110,17 @@ impl Session {
     /// As [`Session::arm_next_fork`], with traits.
     pub(super) fn arm(&self, traits: u32) -> io::Result<()> {
         self.set.request(Request::Arm, Member { session: self.number, traits }.to_word())
+    }
+
+    /// Gives `role` to every task of the session that executes `binary`, by identity: a copy of it has none.
+    ///
+    /// # Errors
+    /// The binary cannot be opened or identified, or the map is full.
+    pub fn give_role(&self, binary: &Path, role: Role) -> io::Result<()> {
+        let _answering = self.set.attach_identify()?;
+        // Links are followed, as exec(2) follows them.
+        let id = marks::identify(&self.set, &fs::File::open(binary)?)?;
+        self.set.roles.insert(&ObjectKey::new(self.number, id), &role.traits())
     }
 
     pub(super) fn set(&self) -> &Set {

@@ -4,14 +4,16 @@ use std::{
     collections::HashMap,
     fs, io,
     os::fd::{AsFd as _, BorrowedFd, OwnedFd},
-    path::Path,
 };
 
 use aya::{EbpfLoader, Pod, maps::Map};
-use blastradius_common::{Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally};
+use blastradius_common::{
+    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally, member::PROGRAM_NUMBER,
+};
 
 use super::{
     btf::{Btf, BtfError},
+    caveats::Caveats,
     error::LoadError,
     place::{self, Lock, Want},
     programs::{self, ENROL, IDENTIFY, Rung},
@@ -35,7 +37,7 @@ unsafe impl Pod for Facts {}
 pub(super) struct Set {
     pub(super) name: String,
     pub(super) rung: Rung,
-    pub(super) stricter: Vec<String>,
+    pub(super) caveats: Caveats,
     pub(super) tasks: Table<u64, Member>,
     pub(super) own: Table<ObjectKey, u32>,
     pub(super) below: Table<ObjectKey, Below>,
@@ -46,11 +48,17 @@ pub(super) struct Set {
     pub(super) born_names: Table<NameKey, Id>,
     pub(super) answers: Table<u64, Id>,
     pub(super) tallies: Table<u32, Tally>,
+    taboo: Table<u64, u32>,
     rings: Table<u32, u32>,
     identify: OwnedFd,
     enrol: OwnedFd,
     users: Lock,
+    /// Held, so that the programs stay attached also if someone takes the pins' file system away.
+    _links: Vec<OwnedFd>,
 }
+
+/// What the pins of links begin with.
+const LINK: &str = "on_";
 
 /// The maps that another process must find again, by their names in the object.
 const MAPS: &[&str] = &[
@@ -64,8 +72,12 @@ const MAPS: &[&str] = &[
     "BORN_NAMES",
     "ANSWERS",
     "TALLIES",
+    "TABOO",
     "RINGS",
 ];
+
+/// The pin of the link that must stay where a program cannot be attached twice.
+const IDENTIFY_LINK: &str = "on_inode_getattr";
 
 /// The name of the set that `object` makes on `rung`.
 pub(super) fn name(object: &[u8], rung: Rung) -> String {
@@ -91,10 +103,8 @@ impl Set {
         for map in MAPS {
             maps.insert((*map).to_owned(), sys::pinned(&directory.join(map))?);
         }
-        let stricter = fs::read_to_string(Path::new("/run/blastradius").join(format!("{name}.stricter")))
-            .map(|text| text.lines().map(str::to_owned).collect())
-            .unwrap_or_default();
-        Self::assemble(name, rung, stricter, maps, identify, enrol).map(Some)
+        let caveats = Caveats::from_text(&fs::read_to_string(place::notes_file(name)).unwrap_or_default());
+        Self::assemble(name, rung, caveats, maps, identify, enrol).map(Some)
     }
 
     /// Loads `object`, attaches its programs and pins everything. On error nothing is left.
@@ -137,19 +147,31 @@ impl Set {
         for loaded in &programs.attached {
             let link = sys::attach(loaded.program.as_fd())
                 .map_err(|error| not_permitted(&format!("attaching {}", loaded.name), error))?;
-            pin(link.as_fd(), &format!("on_{}", loaded.name))?;
+            pin(link.as_fd(), &format!("{LINK}{}", loaded.name))?;
+        }
+        if let Some(link) = &programs.identify_link {
+            pin(link.as_fd(), IDENTIFY_LINK)?;
         }
         pin(programs.identify.as_fd(), IDENTIFY)?;
         pin(programs.enrol.as_fd(), ENROL)?;
-        let notes = Path::new("/run/blastradius").join(format!("{name}.stricter"));
-        fs::write(notes, programs.stricter.join("\n"))?;
-        Self::assemble(name, rung, programs.stricter, maps, programs.identify, programs.enrol)
+        let mut taboo = Vec::new();
+        for map in maps.values() {
+            taboo.push(u64::from(sys::object_id(map.as_fd())?));
+        }
+        let loaded = programs.attached.iter().map(|loaded| &loaded.program);
+        for program in loaded.chain([&programs.identify, &programs.enrol]) {
+            taboo.push(PROGRAM_NUMBER + u64::from(sys::object_id(program.as_fd())?));
+        }
+        fs::write(place::notes_file(name), programs.caveats.to_text())?;
+        let set = Self::assemble(name, rung, programs.caveats, maps, programs.identify, programs.enrol)?;
+        taboo.iter().try_for_each(|number| set.taboo.insert(number, &1))?;
+        Ok(set)
     }
 
     fn assemble(
         name: &str,
         rung: Rung,
-        stricter: Vec<String>,
+        caveats: Caveats,
         mut maps: HashMap<String, OwnedFd>,
         identify: OwnedFd,
         enrol: OwnedFd,
@@ -158,10 +180,17 @@ impl Set {
             maps.remove(map).ok_or_else(|| LoadError::Object(format!("it has no map {map}")))
         };
         let users = Lock::take(&place::users_file(name), Want::Shared)?;
+        let mut links = Vec::new();
+        for pin in fs::read_dir(place::pins(name))? {
+            let pin = pin?;
+            if pin.file_name().to_string_lossy().starts_with(LINK) {
+                links.push(sys::pinned(&pin.path())?);
+            }
+        }
         Ok(Self {
             name: name.to_owned(),
             rung,
-            stricter,
+            caveats,
             tasks: Table::new(take("TASKS")?)?,
             own: Table::new(take("OWN")?)?,
             below: Table::new(take("BELOW")?)?,
@@ -172,10 +201,12 @@ impl Set {
             born_names: Table::new(take("BORN_NAMES")?)?,
             answers: Table::new(take("ANSWERS")?)?,
             tallies: Table::new(take("TALLIES")?)?,
+            taboo: Table::new(take("TABOO")?)?,
             rings: Table::new(take("RINGS")?)?,
             identify,
             enrol,
             users,
+            _links: links,
         })
     }
 
@@ -187,9 +218,12 @@ impl Set {
         }
     }
 
-    /// Lets stat(2) be answered with identities until the returned link is closed. It costs every stat of the machine.
+    /// Lets stat(2) be answered with identities until what is returned is closed. It costs every stat of the machine.
     pub(super) fn attach_identify(&self) -> io::Result<OwnedFd> {
-        sys::attach(self.identify.as_fd())
+        match sys::pinned(&place::pins(&self.name).join(IDENTIFY_LINK)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => sys::attach(self.identify.as_fd()),
+            attached => attached,
+        }
     }
 
     /// A new ring buffer, and what makes the kernel side write the refusals of `session` there.

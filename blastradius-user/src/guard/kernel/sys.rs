@@ -23,6 +23,7 @@ const BPF_PROG_LOAD: libc::c_long = 5;
 const BPF_OBJ_PIN: libc::c_long = 6;
 const BPF_OBJ_GET: libc::c_long = 7;
 const BPF_PROG_TEST_RUN: libc::c_long = 10;
+const BPF_OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const BPF_RAW_TRACEPOINT_OPEN: libc::c_long = 17;
 const BPF_MAP_TYPE_RINGBUF: u32 = 27;
 
@@ -254,6 +255,23 @@ pub(super) fn pin(fd: BorrowedFd<'_>, path: &Path) -> io::Result<()> {
 pub(super) fn pinned(path: &Path) -> io::Result<OwnedFd> {
     let path = path_string(path)?;
     bpf(BPF_OBJ_GET, &mut ObjectAttribute { path: path.as_ptr() as u64, fd: 0, flags: 0 }).map(owned)
+}
+
+#[repr(C)]
+struct InfoAttribute {
+    fd: u32,
+    length: u32,
+    info: u64,
+}
+
+/// The number by which bpf(2) knows a map or a program.
+pub(super) fn object_id(fd: BorrowedFd<'_>) -> io::Result<u32> {
+    // `bpf_map_info` and `bpf_prog_info` both begin with the type and the id; the kernel fills as much as there is room for.
+    let mut info = [0u32; 2];
+    let length = size_of_val(&info) as u32;
+    let fd = fd.as_raw_fd() as u32;
+    bpf(BPF_OBJ_GET_INFO_BY_FD, &mut InfoAttribute { fd, length, info: info.as_mut_ptr() as u64 })?;
+    Ok(info[1])
 }
 
 #[repr(C)]

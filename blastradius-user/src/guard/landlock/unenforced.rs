@@ -86,6 +86,10 @@ pub enum Unenforced {
         /// The line of policy that protects something below it.
         origin: String,
     },
+    /// What the kernel rung refuses beyond the policy on this kernel.
+    Kernel(String),
+    /// What the policy refuses and the kernel rung cannot, on this kernel.
+    KernelLacks(String),
     /// An `allow D` lets D itself go, which needs a right on D's parent.
     ScopeItself {
         /// D.
@@ -106,7 +110,8 @@ impl Unenforced {
             | Self::FileSystem { .. }
             | Self::Truncation
             | Self::Metadata
-            | Self::BlockDevices => Errs::Looser,
+            | Self::BlockDevices
+            | Self::KernelLacks(_) => Errs::Looser,
             Self::Born
             | Self::Grants
             | Self::Roles
@@ -114,6 +119,7 @@ impl Unenforced {
             | Self::Reparenting
             | Self::NoNewPrivs
             | Self::Siblings { .. }
+            | Self::Kernel(_)
             | Self::ScopeItself { .. } => Errs::Stricter,
         }
     }
@@ -143,6 +149,8 @@ impl Unenforced {
             Self::Reparenting => "no renames across directories",
             Self::NoNewPrivs => "no sudo",
             Self::Siblings { .. } => "directories with a denied place are frozen",
+            Self::Kernel(_) => "stricter than the policy on this kernel",
+            Self::KernelLacks(_) => "hooks that this kernel lacks",
             Self::ScopeItself { .. } => "scope roots stay",
         }
     }
@@ -208,6 +216,7 @@ impl Unenforced {
                 "files directly in {} cannot be removed or renamed, because something below it is protected ({origin})",
                 directory.display()
             ),
+            Self::Kernel(sentence) | Self::KernelLacks(sentence) => sentence.clone(),
             Self::ScopeItself { place } => {
                 format!("{} itself cannot be removed, only what is in it", place.display())
             }

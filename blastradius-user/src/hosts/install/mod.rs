@@ -227,6 +227,15 @@ pub fn is_installed(host: &Host, scope: Scope, site: &Site) -> Result<bool, Inst
     Ok(without.is_some() && current.contains(&entry.program_in_file()))
 }
 
+/// Whether the hook file holds a hook of ours that names another program: an older copy, or one that was moved.
+pub fn is_foreign(host: &Host, scope: Scope, site: &Site) -> bool {
+    let Ok((path, config)) = file(host, scope, site) else { return false };
+    let entry = Entry::new(host.name, config, &site.program);
+    let Ok(Some(current)) = read(&path) else { return false };
+    let ours = (editor(config.format).remove)(&current, &entry);
+    matches!(ours, Ok(Some(_))) && !current.contains(&entry.program_in_file())
+}
+
 fn read(path: &Path) -> Result<Option<String>, InstallError> {
     match fs::read(path) {
         Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| InstallError::NotUnderstood {

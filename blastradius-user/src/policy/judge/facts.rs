@@ -21,10 +21,14 @@ const COUNT_BUDGET: usize = 2_000;
 /// question. By their names they may go.
 const MANY: usize = 3;
 
+/// So many directories above a path are asked whether a tool rebuilds them.
+const DEPTH_LIMIT: usize = 64;
+
 /// Directories that a tool rebuilds, with the file that says which tool: next to the directory, or (with a leading `./`)
 /// in it. Without a marker the name is enough.
 const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
-    ("node_modules", &["package.json"]),
+    // No person keeps files in a directory of this name, with or without a package.json beside it.
+    ("node_modules", &[]),
     ("target", &["Cargo.toml", "pom.xml", "build.sbt", "./CACHEDIR.TAG"]),
     ("build", &[]),
     ("dist", &[]),
@@ -306,6 +310,7 @@ impl Court<'_> {
     /// Whether the path lies in a directory that a tool rebuilds, or is one.
     fn is_rebuildable(&self, tree: &WorkTree, path: &Path) -> bool {
         path.ancestors()
+            .take(DEPTH_LIMIT)
             .take_while(|dir| *dir != tree.root)
             .any(|dir| is_rebuildable_directory(self.world, dir))
     }

@@ -107,7 +107,8 @@ impl Court<'_> {
             {
                 return Some(objection);
             }
-            if self.is_critical(path) {
+            let given = matches!(zone.zone, Zone::Scope | Zone::Born | Zone::State);
+            if !given && self.is_critical(path) {
                 return Some(critical_file(path));
             }
         }

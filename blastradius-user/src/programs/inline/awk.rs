@@ -99,6 +99,11 @@ impl Walker<'_> {
                 Token::Sign(";" | "}" | "|" | ">" | ">>" | "{") | Token::Line(_) => break,
                 Token::Text(parts) => text.push(&text_of(parts)),
                 Token::Sign(",") => text.push_text(" "),
+                // A field: `$1`, `$NF`.
+                Token::Sign("$") => {
+                    text.push(&unknown_text("a field of the input"));
+                    self.at += 1;
+                }
                 Token::Name(name) => text.push(&unknown_text(name)),
                 Token::Number(number) => text.push_text(number),
                 _ => {}

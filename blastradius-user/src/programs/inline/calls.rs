@@ -104,7 +104,13 @@ impl Reader<'_> {
                 Some(meaning) if applies(meaning, receiver, name) => {
                     self.perform(meaning, &with_receiver(receiver, arguments))
                 }
-                _ => self.text_method(receiver, name, arguments),
+                // A function whose name says enough, of a module that nothing is known of: `x.rmSync(…)`.
+                _ => match self.language.function(&format!("unknown.{name}")) {
+                    Some(meaning) if matches!(**receiver, Value::Unknown(_)) => {
+                        self.perform(meaning, arguments)
+                    }
+                    _ => self.text_method(receiver, name, arguments),
+                },
             },
             _ => nothing(),
         }

@@ -396,5 +396,15 @@ fn lua(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
+/// Code of JavaScript for other runtimes: `bun -e CODE`, `bun FILE`.
+pub(crate) fn javascript(code: &Abstract, args: &[Field], machine: &mut dyn Machine) {
+    runs(code, &tables::JAVASCRIPT, args, machine);
+}
+
+/// A file of JavaScript for other runtimes.
+pub(crate) fn javascript_file(file: &Field, args: &[Field], machine: &mut dyn Machine) {
+    runs_file(file, &tables::JAVASCRIPT, args, machine);
+}
+
 #[cfg(test)]
 mod tests;

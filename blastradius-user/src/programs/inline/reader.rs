@@ -19,7 +19,7 @@ use crate::shell::value::{Abstract, Field, Piece};
 /// Longer code is not read: it is no one-liner, and the bound is told.
 const MAX_CODE: usize = 1 << 18;
 /// Tokens, calls and values that are looked at before the reader gives up.
-const MAX_STEPS: usize = 200_000;
+const MAX_STEPS: usize = 100_000;
 /// A dotted name that is longer names nothing in a table.
 const LONGEST_PATH: usize = 200;
 /// Nesting of expressions that is followed.
@@ -1523,6 +1523,10 @@ fn receiver_elements(callee: &Value) -> Values {
     match callee {
         Value::Method(receiver, _) => receiver.elements(),
         Value::Below(_) => callee.elements(),
+        // `import("fs").then(fs => …)`
+        Value::Object(path) if path.ends_with(".then") => {
+            vec![Value::Object(path.trim_end_matches(".then").into())]
+        }
         _ => vec![Value::Unknown("what a callback is handed".into())],
     }
 }
@@ -1536,7 +1540,7 @@ pub(super) fn cross(left: &Values, right: &Values, join: fn(&Value, &Value) -> V
 /// Python divides no texts: what stands in front of a `/` is a number or a path.
 fn may_be_path(value: &Value) -> bool {
     match value {
-        Value::Text(text) => !text.as_known().is_some_and(|known| known.parse::<f64>().is_ok()),
+        Value::Text(text) => text.as_known().is_none_or(|known| known.parse::<f64>().is_err()),
         Value::Path(_) | Value::Fresh | Value::Below(_) => true,
         _ => false,
     }

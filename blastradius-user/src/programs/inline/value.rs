@@ -58,9 +58,13 @@ pub(super) fn unknown_text(source: &str) -> Abstract {
 /// One name without a slash.
 pub(super) fn component(source: &str) -> Abstract {
     let cause = Rc::new(Cause::NotModelled(source.into()));
-    let mut text = Abstract::default();
-    text.pieces.push(Piece::Hole(Hole { cause, maybe_empty: false, component: true, born: false }));
-    text
+    Abstract::hole(Hole { cause, maybe_empty: false, component: true, born: false })
+}
+
+/// The path of something that the code makes while it runs.
+fn fresh() -> Abstract {
+    let cause = Rc::new(Cause::NotModelled("a temporary path".into()));
+    Abstract::hole(Hole { cause, maybe_empty: false, component: false, born: true })
 }
 
 /// Keeps the list of possible values short.
@@ -86,7 +90,7 @@ impl Value {
                 text.push(&component(&below.selection.filter));
                 text
             }
-            Self::Fresh => unknown_text("a temporary path"),
+            Self::Fresh => fresh(),
             Self::Object(name) | Self::Unknown(name) => unknown_text(name),
             Self::List(_) | Self::Map(_) | Self::Method(..) => unknown_text("a value"),
         }

@@ -1,15 +1,27 @@
 //! The tests, a room for each subject.
 
 mod born;
+mod content;
 mod depth;
 mod lifetime;
 mod removal;
 mod renames;
 mod reports;
+mod tampering;
 
 use crate::Test;
 
 /// Every test, in order.
 pub(crate) fn all() -> Vec<Test> {
-    [removal::TESTS, renames::TESTS, born::TESTS, depth::TESTS, reports::TESTS, lifetime::TESTS].concat()
+    [
+        removal::TESTS,
+        renames::TESTS,
+        born::TESTS,
+        content::TESTS,
+        depth::TESTS,
+        reports::TESTS,
+        tampering::TESTS,
+        lifetime::TESTS,
+    ]
+    .concat()
 }

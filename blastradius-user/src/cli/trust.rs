@@ -1,0 +1,68 @@
+//! `blastradius trust`: a human approves the lines of this repository's file that widen.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use super::{exit, scope};
+use crate::system::{System, approvals};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Take the approval back
+    #[arg(long)]
+    withdraw: bool,
+}
+
+pub(super) fn main(args: Args) -> ExitCode {
+    match trust(args) {
+        Ok(code) => code,
+        Err(error) => exit::failure(&error, exit::OWN_FAILURE),
+    }
+}
+
+fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
+    let system = System::current().context("the working directory cannot be read")?;
+    let store = system.approvals_file().context("the user database names no home to keep approvals in")?;
+    let file = scope::policy_file(&system);
+    let mut approved = system.approvals();
+    if withdraw {
+        approved.withdraw(&file);
+        approvals::write(&store, &approved).with_context(|| store.display().to_string())?;
+        anstream::println!("withdrawn: {}", file.display());
+        return Ok(ExitCode::SUCCESS);
+    }
+    a_human_answers()?;
+    let content = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    anstream::eprintln!("{}:\n", file.display());
+    for line in String::from_utf8_lossy(&content).lines().filter(|line| !line.trim().is_empty()) {
+        anstream::eprintln!("  {}", crate::report::human::clean(line));
+    }
+    anstream::eprint!("\nlet these lines apply, outside the work tree too? [y/N] ");
+    std::io::stderr().flush().context("stderr")?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).context("stdin")?;
+    if !matches!(answer.trim(), "y" | "Y" | "yes") {
+        anstream::eprintln!("nothing changed");
+        return Ok(ExitCode::from(1));
+    }
+    ensure!(
+        approved.approve(&file, &content),
+        "{}: a path with a line break cannot be approved",
+        file.display()
+    );
+    approvals::write(&store, &approved).with_context(|| store.display().to_string())?;
+    anstream::println!("approved until it changes: {}", file.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Approval is a human's: it is given on a terminal, outside every session.
+fn a_human_answers() -> Result<()> {
+    if std::env::var_os("BLASTRADIUS_SESSION").is_some() {
+        bail!("this is inside a session: approve from a terminal outside it");
+    }
+    let terminal = std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
+    ensure!(terminal, "approval is asked of a human: run it on a terminal");
+    Ok(())
+}

@@ -1,0 +1,220 @@
+//! What did the kernel refuse, and to whom?
+//!
+//! The kernel's record says what was tried on which object; who did it is joined from `/proc` and, for programs that have
+//! ended meanwhile, from what the exec layer remembers.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use blastradius_common::{Operation, RuleId, Verdict, Zone};
+
+use super::caller::{self, Ancestor};
+use super::refusal::{Layer, Outcome, Refusal};
+use crate::analysis::{self, Report};
+use crate::policy::finding::Finding;
+
+/// One act that the kernel refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Denied {
+    /// Its process, as the initial pid namespace numbers it.
+    pub pid: libc::pid_t,
+    /// The task's name.
+    pub comm: String,
+    /// What was tried.
+    pub operation: Operation,
+    /// The rule that was broken.
+    pub rule: RuleId,
+    /// Where the object lies.
+    pub zone: Zone,
+    /// The object.
+    pub path: PathBuf,
+    /// `path` lacks its topmost components.
+    pub truncated: bool,
+}
+
+#[cfg(feature = "kernel")]
+impl From<super::kernel::KernelRefusal> for Denied {
+    fn from(refusal: super::kernel::KernelRefusal) -> Self {
+        Self {
+            pid: refusal.tgid as libc::pid_t,
+            comm: refusal.comm,
+            operation: refusal.operation,
+            rule: refusal.rule,
+            zone: refusal.zone,
+            path: refusal.path,
+            truncated: refusal.truncated,
+        }
+    }
+}
+
+/// What is told about each zone.
+const fn zone_words(zone: Zone) -> &'static str {
+    match zone {
+        Zone::Floor => "it is a floor object, or one that the system cannot be without",
+        Zone::Root => "it is the root of a scope, or an ancestor of something protected",
+        Zone::History => "git needs it to give the past back; only git may change it",
+        Zone::Own => "it belongs to blastradius",
+        Zone::Denied => "a deny line names it",
+        Zone::Config => "it is a setting of a home: it may be edited, not removed",
+        Zone::Personal => "it lies in a home, or in another work tree, and was there before this session",
+        Zone::System => "it belongs to the system and was there before this session",
+        Zone::Other => "it lies outside scope and was there before this session",
+        // Only where the name and the object disagree: a borrowed name in a protected directory.
+        Zone::Scope | Zone::Born | Zone::State => "its name is protected",
+    }
+}
+
+const fn operation_words(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Remove => "remove",
+        Operation::MoveOut => "move away",
+        Operation::Truncate => "truncate",
+        Operation::Replace => "replace",
+        Operation::Metadata => "change mode or owner",
+        Operation::MetadataRecursive => "change mode or owner of a tree",
+    }
+}
+
+/// What is remembered of a program that was started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Its parent.
+    pub parent: libc::pid_t,
+    /// Its arguments.
+    pub argv: Vec<OsString>,
+    /// Its working directory.
+    pub cwd: PathBuf,
+}
+
+/// The programs that were started last.
+#[derive(Debug, Default)]
+pub struct Memory {
+    by_pid: HashMap<libc::pid_t, Started>,
+    order: VecDeque<libc::pid_t>,
+}
+
+/// So many programs are remembered: a program whose refusal is read this late has long ended.
+const REMEMBERED: usize = 4096;
+/// Arguments beyond this many bytes are not kept.
+const LONGEST: usize = 4096;
+
+impl Memory {
+    /// Remembers a program.
+    pub fn add(&mut self, pid: libc::pid_t, mut started: Started) {
+        let mut room = LONGEST;
+        started.argv.retain(|word| {
+            room = room.saturating_sub(word.len());
+            room > 0
+        });
+        if self.by_pid.insert(pid, started).is_none() {
+            self.order.push_back(pid);
+        }
+        if self.order.len() > REMEMBERED
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.by_pid.remove(&oldest);
+        }
+    }
+
+    /// The offender and its ancestors, living and remembered.
+    fn chain(&self, pid: libc::pid_t, guard: libc::pid_t) -> Vec<Ancestor> {
+        let living = caller::chain(pid, guard);
+        match self.by_pid.get(&pid) {
+            Some(started) if living.is_empty() => {
+                let offender = Ancestor { pid, exe: None, argv: started.argv.clone() };
+                std::iter::once(offender).chain(caller::chain(started.parent, guard)).collect()
+            }
+            _ => living,
+        }
+    }
+}
+
+impl Denied {
+    /// The refusal, joined with who caused it.
+    pub fn refusal(&self, memory: &Memory) -> Refusal {
+        let pid = if sees_all_pids() { self.pid } else { 0 };
+        let chain = memory.chain(pid, std::process::id() as libc::pid_t);
+        let argv = chain.first().map(|offender| &*offender.argv).unwrap_or_default();
+        let command = if argv.is_empty() { self.comm.clone() } else { analysis::quote_all(argv) };
+        let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok();
+        let cwd = cwd.or_else(|| memory.by_pid.get(&pid).map(|started| started.cwd.clone()));
+        let path = if self.truncated {
+            Path::new("…").join(self.path.strip_prefix("/").unwrap_or(&self.path))
+        } else {
+            self.path.clone()
+        };
+        let finding = Finding {
+            rule: self.rule,
+            verdict: Verdict::Deny,
+            target: path.to_string_lossy().into_owned(),
+            resolved: Some(path),
+            segment: command.clone(),
+            reasons: vec![
+                format!("{}: {}", self.zone.name(), zone_words(self.zone)),
+                format!("the kernel refused to {} it", operation_words(self.operation)),
+            ],
+            advice: None,
+        };
+        Refusal {
+            layer: Layer::Kernel,
+            outcome: Outcome::Refused,
+            operation: Some(operation_words(self.operation)),
+            report: Report { command, verdict: Verdict::Deny, findings: vec![finding] },
+            chain,
+            cwd,
+        }
+    }
+}
+
+/// Whether our pids are those of the kernel's records: only in the initial pid namespace, whose inode is fixed
+/// (PROC_PID_INIT_INO, include/linux/proc_ns.h).
+fn sees_all_pids() -> bool {
+    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == "pid:[4026531836]")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn denied() -> Denied {
+        Denied {
+            pid: i32::MAX,
+            comm: "rm".to_owned(),
+            operation: Operation::Remove,
+            rule: RuleId::OutOfScope,
+            zone: Zone::Personal,
+            path: "/home/dev/photos/a.jpg".into(),
+            truncated: false,
+        }
+    }
+
+    #[test]
+    fn a_program_that_has_ended_is_remembered() {
+        let mut memory = Memory::default();
+        let argv = ["rm", "photos/a.jpg"].map(OsString::from).to_vec();
+        memory.add(i32::MAX, Started { parent: std::process::id() as i32, argv, cwd: "/home/dev".into() });
+        let refusal = denied().refusal(&memory);
+        if sees_all_pids() {
+            assert_eq!(refusal.report.command, "rm photos/a.jpg");
+            assert_eq!(refusal.cwd.as_deref(), Some(Path::new("/home/dev")));
+        }
+        assert!(refusal.text().contains("/home/dev/photos/a.jpg"), "{}", refusal.text());
+    }
+
+    #[test]
+    fn a_stranger_is_named_by_its_task() {
+        assert_eq!(denied().refusal(&Memory::default()).report.command, "rm");
+    }
+
+    #[test]
+    fn memory_is_bounded() {
+        let mut memory = Memory::default();
+        for pid in 0..2 * REMEMBERED as i32 {
+            memory
+                .add(pid, Started { parent: 1, argv: vec!["x".repeat(3 * LONGEST).into()], cwd: "/".into() });
+        }
+        assert_eq!(memory.by_pid.len(), REMEMBERED);
+        assert!(memory.by_pid.values().all(|started| started.argv.is_empty()));
+    }
+}

@@ -1,0 +1,370 @@
+//! Recipes that a name stands for: Makefile targets, package scripts, justfile recipes, and what `cargo clean` removes.
+//!
+//! Where the file can be read, its lines are handed to a shell as text that stands in a file; where it cannot, nothing
+//! is said: the commands are judged when they run.
+
+use std::rc::Rc;
+
+use crate::policy::effect::Base;
+use crate::programs::options::{Grammar, flag, optional, value};
+use crate::programs::verbs::word;
+use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, git, inline, packages};
+use crate::shell::value::{Abstract, Cause, Field};
+
+mod makefile;
+
+/// The programs of this family.
+pub const PROGRAMS: &[(&str, Program)] = &[
+    ("make", make),
+    ("gmake", make),
+    ("just", just),
+    ("cargo", cargo),
+    ("npm", node_scripts),
+    ("pnpm", node_scripts),
+    ("yarn", node_scripts),
+    ("bun", node_scripts),
+];
+
+/// The file `name` in the directory in which a program runs.
+fn file_in(base: &Base, name: &str) -> Option<Field> {
+    match base {
+        Base::Known(directory) => Some(Field::literal(&directory.join(name).to_string_lossy())),
+        Base::OneOf(_) | Base::Unknown(_) => None,
+    }
+}
+
+/// Where the text of a recipe runs.
+fn surroundings(base: &Base, file: &Field) -> Surroundings {
+    Surroundings { cwd: Some(base.clone()), script: Some(Rc::clone(&file.source)), ..Surroundings::default() }
+}
+
+static MAKE: Grammar = Grammar::new(&[
+    value("C", "directory"),
+    value("f", "file|makefile"),
+    value("I", "include-dir"),
+    value("o", "old-file|assume-old"),
+    value("W", "what-if|new-file|assume-new"),
+    value("", "eval"),
+    optional("j", "jobs"),
+    optional("l", "load-average"),
+    optional("O", "output-sync"),
+    optional("", "debug"),
+    flag("n", "just-print|dry-run|recon"),
+    flag("q", "question"),
+    flag("t", "touch"),
+    flag("p", "print-data-base"),
+    flag("h", "help"),
+    flag("v", "version"),
+    flag("BbdeEikLmrRsSw", "always-make|environment-overrides|ignore-errors|keep-going|silent|quiet"),
+]);
+
+/// make(1): the recipes of the targets that are asked for and of what they depend on.
+fn make(call: &Call<'_>, machine: &mut dyn Machine) {
+    let parsed = MAKE.read(call.args);
+    if parsed.has_any(&["n", "question", "touch", "help", "version"]) {
+        return;
+    }
+    let mut base = machine.cwd();
+    for directory in parsed.values("directory") {
+        base = git::enter(&base, directory);
+    }
+    let given = parsed.value("file").map(|file| word(file).into_owned());
+    let names = match &given {
+        Some(name) => vec![name.as_str()],
+        // The order in which GNU make looks for them.
+        None => vec!["GNUmakefile", "makefile", "Makefile"],
+    };
+    let files: Vec<Field> = names.iter().filter_map(|name| file_in(&base, name)).collect();
+    let read = files.iter().find_map(|file| Some((file.clone(), machine.read_file(file)?)));
+    let Some((file, text)) = read else { return };
+    let Some(text) = text.as_known() else { return };
+    let mut makefile = makefile::Makefile::read(&text);
+    let mut targets = Vec::new();
+    for operand in &parsed.operands {
+        match crate::programs::words::assignment(operand) {
+            Some((name, value)) => makefile.set(&name, value),
+            None => targets.push(word(operand).into_owned()),
+        }
+    }
+    for line in makefile.recipes(&targets, machine) {
+        machine.run_text(&line, Dialect::Posix, Vec::new(), surroundings(&base, &file));
+    }
+}
+
+/// just(1): the lines of a recipe that takes no parameters.
+fn just(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar = Grammar::new(&[
+        value("f", "justfile"),
+        value("d", "working-directory"),
+        value("", "set|shell|dotenv-path|color"),
+        flag("n", "dry-run"),
+        flag("l", "list"),
+        flag("s", "show"),
+        flag("", "summary|choose|evaluate|dump|fmt|init|edit"),
+    ]);
+    let parsed = GRAMMAR.read(call.args);
+    if parsed.informs() || parsed.has_any(&["dry-run", "list", "show", "summary"]) {
+        return;
+    }
+    let base = machine.cwd();
+    let given = parsed.value("justfile").map(|file| word(file).into_owned());
+    let names = given.as_deref().map_or_else(|| vec!["justfile", "Justfile", ".justfile"], |name| vec![name]);
+    let files: Vec<Field> = names.iter().filter_map(|name| file_in(&base, name)).collect();
+    let read = files.iter().find_map(|file| Some((file.clone(), machine.read_file(file)?)));
+    let Some((file, text)) = read else { return };
+    let Some(text) = text.as_known() else { return };
+    let wanted = parsed.operands.first().map(|operand| word(operand).into_owned());
+    for line in just_recipe(&text, wanted.as_deref()) {
+        machine.run_text(&line, Dialect::Posix, Vec::new(), surroundings(&base, &file));
+    }
+}
+
+/// The lines of a recipe, `{{…}}` being unknown; without a name, of the first.
+fn just_recipe(text: &str, wanted: Option<&str>) -> Vec<Abstract> {
+    let mut inside = false;
+    let mut done = false;
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if line.starts_with([' ', '\t']) {
+            if inside {
+                let line = line.trim_start().trim_start_matches(['@', '-']);
+                lines.push(with_unknown(line, "{{", "}}"));
+            }
+            continue;
+        }
+        if line.trim().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        let head = line.split(':').next().unwrap_or_default();
+        let name = head.split_whitespace().next().unwrap_or_default().trim_start_matches('@');
+        let is_recipe = line.contains(':') && !line.contains(":=") && !line.starts_with("set ");
+        inside = is_recipe && !done && wanted.is_none_or(|wanted| wanted == name);
+        done |= inside && wanted.is_none();
+    }
+    lines
+}
+
+/// A text in which what stands between the marks is unknown.
+fn with_unknown(text: &str, open: &str, close: &str) -> Abstract {
+    let mut result = Abstract::default();
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open) {
+        let (code, behind) = after.split_once(close).unwrap_or((after, ""));
+        result.push_text(before);
+        result.push(&Abstract::unknown(Cause::NotModelled(code.trim().into())));
+        rest = behind;
+    }
+    result.push_text(rest);
+    result
+}
+
+/// cargo-clean(1): the target directory goes; where it lies, options and variables say.
+fn cargo(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar = Grammar::new(&[
+        value("", "target-dir"),
+        value("", "manifest-path"),
+        value("p", "package"),
+        value("", "target|profile|config|color"),
+        value("C", ""),
+        value("Z", ""),
+        flag("n", "dry-run"),
+        flag("rvq", "release|doc|frozen|locked|offline|verbose|quiet"),
+    ]);
+    // `cargo +nightly clean` names a toolchain first.
+    let args: Vec<Field> = call.args.iter().filter(|arg| !word(arg).starts_with('+')).cloned().collect();
+    let parsed = GRAMMAR.read(&args);
+    if parsed.operands.first().is_none_or(|verb| word(verb) != "clean") {
+        return packages::manage(call, machine);
+    }
+    // With `-p` only what belongs to one package goes.
+    if parsed.informs() || parsed.has_any(&["dry-run", "package"]) {
+        return;
+    }
+    let set = ["CARGO_TARGET_DIR", "CARGO_BUILD_TARGET_DIR"].iter().find_map(|name| machine.variable(name));
+    let directory = match (parsed.value("target-dir"), set) {
+        (Some(given), _) => given.clone(),
+        (None, Some(text)) => Field { text, glob: None, source: "$CARGO_TARGET_DIR".into(), tilde: false },
+        (None, None) => Field::literal("target"),
+    };
+    acts::remove(machine, &directory, true);
+}
+
+/// Verbs that run a script of their own name.
+const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
+
+static NODE: Grammar = Grammar::new(&[
+    value("C", "prefix|dir|cwd"),
+    value("w", "workspace|filter"),
+    value("e", "eval"),
+    value("", "registry|loglevel|userconfig"),
+    flag("s", "silent"),
+    flag("", "if-present|ignore-scripts|workspaces|recursive|dry-run"),
+])
+.in_order()
+.exact();
+
+/// `npm run NAME`, `yarn NAME`, …: the script of that name in `package.json`, with what runs before and after it.
+fn node_scripts(call: &Call<'_>, machine: &mut dyn Machine) {
+    let parsed = NODE.read(call.args);
+    if call.name == "bun"
+        && let Some(code) = parsed.value("eval")
+    {
+        return inline::javascript(&code.text.clone(), parsed.rest, machine);
+    }
+    let mut base = machine.cwd();
+    for directory in parsed.values("C") {
+        base = git::enter(&base, directory);
+    }
+    let Some((verb, rest)) = parsed.rest.split_first() else { return };
+    let verb = word(verb).into_owned();
+    let (script, args) = match verb.as_str() {
+        "run" | "run-script" | "rum" | "urn" => {
+            let skipped = rest.iter().take_while(|arg| word(arg).starts_with('-')).count();
+            match rest.get(skipped..).and_then(<[Field]>::split_first) {
+                Some((name, args)) => (word(name).into_owned(), args),
+                None => return,
+            }
+        }
+        "t" | "tst" => ("test".to_owned(), rest),
+        verb if SCRIPT_VERBS.contains(&verb) => (verb.to_owned(), rest),
+        // yarn, pnpm and bun run a script whose name is no verb of theirs.
+        verb if call.name != "npm" => (verb.to_owned(), rest),
+        _ => return packages::manage(call, machine),
+    };
+    if !run_script(machine, &base, &script, args) {
+        if call.name == "bun" && script.ends_with(['s', 'x']) && script.contains('.') {
+            return inline::javascript_file(&Field::literal(&script), args, machine);
+        }
+        packages::manage(call, machine);
+    }
+}
+
+/// Runs a script of `package.json`. Returns whether there is one.
+fn run_script(machine: &mut dyn Machine, base: &Base, name: &str, args: &[Field]) -> bool {
+    let Some(file) = file_in(base, "package.json") else { return false };
+    let Some(text) = machine.read_file(&file) else { return false };
+    let Some(scripts) = text.as_known().and_then(|text| scripts_of(&text)) else { return false };
+    let get = |name: &str| scripts.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
+    if get(name).is_none() {
+        return false;
+    }
+    for (step, name) in [format!("pre{name}"), name.to_owned(), format!("post{name}")].iter().enumerate() {
+        let Some(script) = get(name) else { continue };
+        let mut text = Abstract::known(script);
+        // What is given behind the name is appended to the script itself.
+        for arg in args.iter().filter(|arg| step == 1 && word(arg) != "--") {
+            text.push_text(" ");
+            text.push(&quoted(arg));
+        }
+        machine.run_text(&text, Dialect::Posix, Vec::new(), surroundings(base, &file));
+    }
+    true
+}
+
+/// An argument as a word of shell text.
+fn quoted(arg: &Field) -> Abstract {
+    match arg.as_known() {
+        Some(known) => Abstract::known(&format!("'{}'", known.replace('\'', r"'\''"))),
+        None => {
+            let mut text = Abstract::known("\"");
+            text.push(&arg.text);
+            text.push_text("\"");
+            text
+        }
+    }
+}
+
+/// The scripts of a `package.json`.
+fn scripts_of(text: &str) -> Option<Vec<(String, String)>> {
+    let package: serde_json::Value = serde_json::from_str(text).ok()?;
+    let scripts = package.get("scripts")?.as_object()?;
+    let text =
+        |(name, script): (&String, &serde_json::Value)| Some((name.clone(), script.as_str()?.to_owned()));
+    Some(scripts.iter().filter_map(text).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::programs::testing::Recorder;
+
+    const MAKEFILE: &str = "OUT := build\nDEST = $(OUT)/x\nall: lib\n\techo all\nlib:\n\t@mkdir -p $(OUT)\n\
+                            clean: wipe\n\t-rm -rf $(DEST) $(NONE)\nwipe:\n\trm -f *.o \\\n\t  *.a\n.PHONY: clean\n";
+
+    fn sourced(program: Program, line: &str) -> Vec<String> {
+        let recorder = Recorder::default()
+            .file("Makefile", MAKEFILE)
+            .file("justfile", "set shell := [\"sh\"]\nbuild:\n    cargo build\n\nclean target='x':\n    @rm -rf {{target}} out\n")
+            .file(
+                "package.json",
+                r#"{"scripts": {"clean": "rimraf dist", "preclean": "echo pre", "test": "node x.js", "build": "tsc"}}"#,
+            );
+        let recorder = recorder.call(program, line);
+        recorder.sourced().into_iter().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn targets_run_their_recipes_and_what_they_depend_on() {
+        assert_eq!(sourced(make, "make clean"), ["rm -f *.o *.a", "rm -rf build/x "]);
+        assert_eq!(sourced(make, "make"), ["mkdir -p build", "echo all"]);
+        assert_eq!(sourced(make, "make -j4 OUT=/etc clean"), ["rm -f *.o *.a", "rm -rf /etc/x "]);
+        assert_eq!(sourced(make, "make -C elsewhere clean"), [""; 0]);
+        assert_eq!(sourced(make, "make -n clean"), [""; 0]);
+        assert_eq!(sourced(make, "make nothing"), [""; 0]);
+    }
+
+    #[test]
+    fn package_scripts_run_with_their_arguments() {
+        assert_eq!(sourced(node_scripts, "npm run clean"), ["echo pre", "rimraf dist"]);
+        assert_eq!(
+            sourced(node_scripts, "npm run -s clean -- --glob 'a b'"),
+            ["echo pre", "rimraf dist '--glob' 'a b'"]
+        );
+        assert_eq!(sourced(node_scripts, "npm test"), ["node x.js"]);
+        assert_eq!(sourced(node_scripts, "yarn clean"), ["echo pre", "rimraf dist"]);
+        assert_eq!(sourced(node_scripts, "pnpm build"), ["tsc"]);
+        assert_eq!(sourced(node_scripts, "npm run"), [""; 0]);
+        assert_eq!(sourced(node_scripts, "npm run absent"), [""; 0]);
+    }
+
+    #[test]
+    fn package_managers_still_manage() {
+        assert_eq!(
+            Recorder::default().call(node_scripts, "npm publish").told(),
+            ["[outward-action default] "]
+        );
+        assert_eq!(Recorder::default().call(cargo, "cargo publish").told(), ["[outward-action default] "]);
+        assert!(Recorder::default().call(node_scripts, "npm install").is_harmless());
+        assert!(Recorder::default().call(node_scripts, "yarn add x").is_harmless());
+    }
+
+    #[test]
+    fn just_runs_the_lines_of_a_recipe() {
+        assert_eq!(sourced(just, "just"), ["cargo build"]);
+        assert_eq!(sourced(just, "just clean"), ["rm -rf ? out"]);
+        assert_eq!(sourced(just, "just --list"), [""; 0]);
+    }
+
+    #[test]
+    fn cargo_clean_removes_the_target_directory() {
+        let told = |line: &str| Recorder::default().call(cargo, line).told();
+        assert_eq!(told("cargo clean"), ["remove-tree target"]);
+        assert_eq!(told("cargo +nightly clean --release"), ["remove-tree target"]);
+        assert_eq!(told("cargo clean --target-dir /x"), ["remove-tree /x"]);
+        assert_eq!(
+            Recorder::default().env("CARGO_TARGET_DIR", "").call(cargo, "cargo clean").told(),
+            ["remove-tree "]
+        );
+        assert!(
+            told("cargo clean -p x").is_empty()
+                && told("cargo build").is_empty()
+                && told("cargo clean -n").is_empty()
+        );
+    }
+
+    #[test]
+    fn bun_runs_code() {
+        let told = Recorder::default().call(node_scripts, "bun -e 'fs.rmSync(\"/etc\")'").told();
+        assert_eq!(told, ["remove /etc"]);
+    }
+}
