@@ -115,11 +115,13 @@ fn macos() -> Option<Command> {
 const BINARY: &str = "BLASTRADIUS_BIN";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
-    let KernelRun { series, fs, append, arguments } = run;
+    let KernelRun { series, fs, append } = run;
     let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
-    let mut command = vec![program.into_os_string()];
-    command.extend(arguments.iter().map(Into::into));
-    let request = vm::Request { fs: *fs, append: (*append).to_owned(), ..vm::Request::new(series, command) };
+    let request = vm::Request {
+        fs: *fs,
+        append: (*append).to_owned(),
+        ..vm::Request::new(series, vec![program.into_os_string()])
+    };
     guest(request, limit)
 }
 

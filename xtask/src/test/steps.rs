@@ -62,8 +62,6 @@ pub(crate) struct KernelRun {
     pub(crate) fs: FileSystem,
     /// More for the kernel's command line.
     pub(crate) append: &'static str,
-    /// What the test program is asked to do.
-    pub(crate) arguments: &'static [&'static str],
 }
 
 /// The package of the kernel tests, and its program.
@@ -104,7 +102,7 @@ const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
 }
 
 const fn on(series: &'static str, fs: FileSystem) -> KernelRun {
-    KernelRun { series, fs, append: "", arguments: &[] }
+    KernelRun { series, fs, append: "" }
 }
 
 use FileSystem::{Btrfs, Ext4, Overlay, Tmpfs, Xfs};
@@ -167,7 +165,7 @@ pub(crate) const STEPS: &[Step] = &[
     kernel(
         Short,
         "Linux 6.12 without bpf among its security modules",
-        KernelRun { series: "6.12", fs: Tmpfs, append: WITHOUT_BPF, arguments: &["refuses"] },
+        KernelRun { append: WITHOUT_BPF, ..on("6.12", Tmpfs) },
     ),
     kernel(Short, "Linux 5.10, ext4", on("5.10", Ext4)),
     Step {
