@@ -37,8 +37,7 @@ fn main() {
     let hook = blastradius_tests::binary();
     let payload = |command: &str| examples::of("claude-code").expect("an example").with(command);
     let long = format!("echo {}", "word ".repeat(64 * 1024 / 5));
-    let payloads =
-        [("ls", payload("ls")), ("rm -rf /", payload("rm -rf /")), ("64 KiB", payload(&long))];
+    let payloads = [("ls", payload("ls")), ("rm -rf /", payload("rm -rf /")), ("64 KiB", payload(&long))];
     for (name, payload) in payloads {
         let (mut plain, mut hooked) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
