@@ -134,12 +134,19 @@ fn run(agent: &Agent, trial: &Trial, base: &Path) -> Result<(), String> {
             return Err(format!("{step}: {}", String::from_utf8_lossy(&done.stderr)));
         }
     }
+    if trial.guard == Guard::Run {
+        // Nobody's first run of an agent is a guarded one: its directories are there.
+        let endpoint = Endpoint::start(PORT, Vec::new()).map_err(|error| format!("the endpoint: {error}"))?;
+        let called = call(agent, false, base);
+        endpoint.stop();
+        called?;
+    }
     let marker = base.join("work/ran");
     // It is there only if an earlier trial made it.
     let _ = fs::remove_file(&marker);
     let command = trial.command.replace("MARKER", &marker.to_string_lossy());
     let endpoint = Endpoint::start(PORT, vec![command]).map_err(|error| format!("the endpoint: {error}"))?;
-    let said = call(agent, trial, base);
+    let said = call(agent, trial.guard == Guard::Run, base);
     let told = endpoint.stop();
     judge(trial, &marker, &told).map_err(|what| {
         let (status, said) = said.unwrap_or_else(|error| (error, String::new()));
@@ -185,18 +192,17 @@ fn environment<'a>(command: &'a mut Command, agent: &Agent, base: &Path) -> &'a 
 }
 
 /// Calls the agent, and gives its status and what it printed.
-fn call(agent: &Agent, trial: &Trial, base: &Path) -> Result<(String, String), String> {
+fn call(agent: &Agent, guarded: bool, base: &Path) -> Result<(String, String), String> {
     let output = base.join("work/output");
     let file = fs::File::create(&output).map_err(|error| error.to_string())?;
     let both = file.try_clone().map_err(|error| error.to_string())?;
     let program = fs::canonicalize(base.join("agent")).unwrap_or_else(|_| PathBuf::from("agent"));
-    let mut command = match trial.guard {
-        Guard::Hook | Guard::TakenOut => Command::new(program),
-        Guard::Run => {
-            let mut run = Command::new(base.join("binary/blastradius"));
-            run.args(["run", "--"]).arg(program);
-            run
-        }
+    let mut command = if guarded {
+        let mut run = Command::new(base.join("binary/blastradius"));
+        run.args(["run", "--"]).arg(program);
+        run
+    } else {
+        Command::new(program)
     };
     let mut child = environment(command.args(agent.args).arg("Go on."), agent, base)
         .stdout(file)
