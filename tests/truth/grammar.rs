@@ -6,7 +6,7 @@
 use fastrand::Rng;
 
 /// The script of a seed: the same for ever.
-pub fn script(seed: u64) -> String {
+pub(crate) fn script(seed: u64) -> String {
     let mut author = Author { rng: Rng::with_seed(seed), depth: 0, names: 0 };
     let lines: Vec<String> = (0..author.rng.usize(1..6)).map(|_| author.statement()).collect();
     lines.join("\n")
@@ -194,7 +194,7 @@ impl Author {
             4 => format!("truncate -s 0 {target}"),
             5 => format!("echo y | tee {target}"),
             6 => format!(": > {target}"),
-            7 => format!("mkdir -p out/deep/er && rm -rf out/deep"),
+            7 => String::from("mkdir -p out/deep/er && rm -rf out/deep"),
             _ => format!("sed -i s/x/y/ {target}"),
         }
     }
@@ -279,7 +279,7 @@ impl Author {
             1 => format!("for {name} in out/*.log; do {act}; done"),
             2 => format!("{name}=({first} {second}); rm -rf \"${{{name}[@]}}\""),
             3 => format!("set -- {first} {second}; rm -rf \"$@\""),
-            _ => format!("i=0; while [ $i -lt 2 ]; do rm -rf \"out/$i\"; i=$((i+1)); done"),
+            _ => String::from("i=0; while [ $i -lt 2 ]; do rm -rf \"out/$i\"; i=$((i+1)); done"),
         }
     }
 
@@ -300,12 +300,12 @@ impl Author {
         match self.rng.u32(0..8) {
             0 => format!("sh -c '{act}' sh {operand}"),
             1 => format!("bash -c 'rm -rf \"$0\"' {operand}"),
-            2 => format!("eval \"rm -rf $REL\""),
-            3 => format!("echo 'rm -rf dist' | sh"),
-            4 => format!("bash <<EOF\nrm -rf $REL/sub\nEOF"),
-            5 => format!("bash <<'EOF'\nrm -rf \"$REL\"/sub\nEOF"),
+            2 => String::from("eval \"rm -rf $REL\""),
+            3 => String::from("echo 'rm -rf dist' | sh"),
+            4 => String::from("bash <<EOF\nrm -rf $REL/sub\nEOF"),
+            5 => String::from("bash <<'EOF'\nrm -rf \"$REL\"/sub\nEOF"),
             6 => format!("trap 'rm -rf {}' EXIT", self.pick(&["out/one.log", "\"$REL\"", "/tmp/work/x"])),
-            _ => format!("T=$(mktemp -d) && rm -rf \"$T\""),
+            _ => String::from("T=$(mktemp -d) && rm -rf \"$T\""),
         }
     }
 
