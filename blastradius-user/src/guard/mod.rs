@@ -26,7 +26,7 @@
 //! | [`notify`] | which execs are asked about, and how are they answered? |
 //! | [`probe`] | can execs be trapped here? |
 //! | [`caller`] | who asks, and for what? |
-//! | [`bench`] | who answers, when several programs start at once? |
+//! | [`mod@bench`] | who answers, when several programs start at once? |
 //! | [`judge`] | may it start? |
 //! | [`analyst`] | what does the text layer say of an exec? |
 //! | `kernel` | what do the eBPF programs enforce, and do they? |

@@ -8,8 +8,8 @@
 //! | [`config`], [`pattern`], [`trust`], [`digest`] | what do people say in their files? |
 //! | [`marks`], [`zones`] | which zone is a path in, and which line decides? |
 //! | [`plan`], [`compile`] | the same, as the enforcing back ends see it |
-//! | [`resolve`], [`operand`] | which object does an operand name? |
-//! | [`judge`] | what is the verdict on an effect? |
+//! | [`mod@resolve`], [`operand`] | which object does an operand name? |
+//! | [`mod@judge`] | what is the verdict on an effect? |
 //! | [`describe`] | what is in force, and what would happen to a path? |
 //! | [`rules`], [`advice`] | what does a rule mean, and what could be done instead? |
 //!

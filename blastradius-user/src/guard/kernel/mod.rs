@@ -19,7 +19,7 @@
 //! | `place` | pins and locks |
 //! | [`marks`] | plan → identities |
 //! | [`session`] | one plan in force for one tree of tasks |
-//! | [`canary`] | the proof |
+//! | [`mod@canary`] | the proof |
 //! | [`events`] | refusals |
 //! | `mounts` | file system → path, for people |
 //! | `tables`, `sys` | typed maps, bpf(2) |

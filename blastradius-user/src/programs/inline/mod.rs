@@ -1,8 +1,8 @@
 //! Inline code of interpreters: `-c`, `-e`, here-documents and script files, read for their plain deletion calls and for
 //! what they have a shell run.
 //!
-//! [`lexer`] tells code from strings and comments, [`reader`] follows values, [`calls`] carries out what calls mean, and
-//! [`tables`] holds the languages.
+//! `lexer` tells code from strings and comments, `reader` follows values, `calls` carries out what calls mean, and
+//! `tables` holds the languages.
 
 mod awk;
 mod calls;
