@@ -120,14 +120,13 @@ fn a_session_without_any_standard_stream_runs() {
 fn a_reader_sees_the_end_when_the_agent_closes_its_output() {
     let ground = Ground::new();
     let mut child = ground
-        .run(&[], &["sh", "-c", "echo done; exec >&- 2>&-; sleep 5"])
+        .run(&[], &["sh", "-c", "echo done; exec >&- 2>&-; sleep 60"])
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let start = Instant::now();
     let text = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
     assert_eq!(text, "done\n");
-    assert!(start.elapsed() < Duration::from_secs(3), "the guard kept the output open");
+    assert!(child.try_wait().unwrap().is_none(), "the guard kept the output open until the agent had ended");
     child.kill().unwrap();
     child.wait().unwrap();
 }
@@ -141,7 +140,7 @@ fn what_the_agent_leaves_running_stays_guarded_and_can_start_programs() {
     assert!(!ground.at("home/project/late").exists(), "the session did not end before what it left");
     let late = || std::fs::read_to_string(ground.at("home/project/late")).is_ok_and(|text| text == "late\n");
     let start = Instant::now();
-    while !late() && start.elapsed() < Duration::from_secs(10) {
+    while !late() && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(20));
     }
     assert!(late(), "what was left running could not start a program");

@@ -59,7 +59,7 @@ impl Terminal {
                 self.seen.drain(..at + text.len());
                 return;
             }
-            assert!(start.elapsed() < Duration::from_secs(10), "no {text:?} in {:?}", self.seen);
+            assert!(start.elapsed() < Duration::from_secs(60), "no {text:?} in {:?}", self.seen);
             std::thread::sleep(Duration::from_millis(10));
         }
     }
