@@ -63,6 +63,7 @@ const SAVED_BY_RENAME: &[&str] = &[
     ".continue",
     ".copilot",
     ".cursor",
+    ".factory",
     ".gemini",
     ".local/share/amp",
     ".local/share/claude",
@@ -73,6 +74,7 @@ const SAVED_BY_RENAME: &[&str] = &[
     ".local/state/claude",
     ".local/state/opencode",
     ".openhands",
+    ".pi",
     ".qwen",
 ];
 
