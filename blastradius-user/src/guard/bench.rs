@@ -147,9 +147,8 @@ impl Shared {
         match self.ask(request, judge) {
             Answer::Allow(None) => self.listener.allow(trapped),
             Answer::Allow(Some(report)) => {
-                let refusal = self.refusal(trapped, Some(request), report, Outcome::Warned);
+                self.tell_guard(self.refusal(trapped, Some(request), report, Outcome::Warned));
                 self.listener.allow(trapped);
-                self.tell_guard(refusal);
             }
             Answer::Refuse(report) => self.refuse(trapped, Some(request), report),
         }
@@ -163,17 +162,19 @@ impl Shared {
         })
     }
 
-    /// Tells the offender first, so that the text stands above its own "Permission denied", then answers.
+    /// Tells the offender first, so that the text stands above its own "Permission denied", and the guard, so that a
+    /// session that ends with this very exec has it counted; then answers.
     fn refuse(&self, trapped: &Trapped, request: Option<&ExecRequest>, report: Report) {
         let outcome = if self.audit { Outcome::Audited } else { Outcome::Refused };
         let refusal = self.refusal(trapped, request, report, outcome);
         if self.audit {
+            self.tell_guard(refusal);
             self.listener.allow(trapped);
         } else {
             self.folder().tell(&[trapped.tid], &refusal, Instant::now());
+            self.tell_guard(refusal);
             self.listener.fail(trapped, Errno::EACCES);
         }
-        self.tell_guard(refusal);
     }
 
     fn refusal(
