@@ -55,7 +55,10 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
     for played in &played {
         tell(played);
     }
-    println!("\n{}", table(&played));
+    println!(
+        "\nFiles outside of the project, and files in the project, which are the agent's to delete:\n\n{}",
+        table(&played)
+    );
     let wrong: Vec<String> = played.iter().filter_map(wrong).collect();
     for complaint in &wrong {
         println!("{complaint}");
@@ -154,7 +157,7 @@ fn losses(Report { outside, inside, .. }: &Report) -> String {
     };
     match inside.before - inside.after {
         0 => what,
-        gone => format!("{what}; of the project, its own to delete, {gone} of {} are gone", inside.before),
+        gone => format!("{what}, and {gone} of {} in the project", inside.before),
     }
 }
 
