@@ -103,7 +103,9 @@ fn waiting_session(stage: &Stage) -> (Child, u32) {
     let session = command.stdout(Stdio::null()).spawn().expect("it starts");
     stage.await_file("project/here");
     let supervisor = only_child(session.id());
-    eventually("the agent waits", || command_line(only_child(supervisor)).contains("unlink-when"));
+    // The shell's own command line holds the script: the exec must be over, for it needs the supervisor.
+    let waits = |line: &str| line.contains("unlink-when") && !line.contains("touch");
+    eventually("the agent waits", || waits(&command_line(only_child(supervisor))));
     (session, supervisor)
 }
 
