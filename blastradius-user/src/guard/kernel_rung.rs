@@ -7,6 +7,7 @@ use std::io;
 use super::denied::Denied;
 use super::kernel::{Caveats, EventStream, Kernel, Session, canary};
 use super::landlock::unenforced::Unenforced;
+use super::roles;
 use crate::policy::plan::Plan;
 
 /// A session's hold on the kernel: its plan in force, its refusals to hear.
@@ -27,6 +28,7 @@ impl KernelRung {
     pub fn stand(plan: &Plan) -> Result<(Self, Vec<&'static str>), String> {
         let mut kernel = Kernel::load().map_err(|error| error.to_string())?;
         let session = kernel.start_session(plan).map_err(|error| error.to_string())?;
+        assign_roles(&session);
         let proof = canary(&session).map_err(|error| error.to_string())?;
         let events = kernel.take_events();
         Ok((Self { session, events, kernel }, proof.refused))
@@ -80,5 +82,13 @@ impl KernelRung {
     /// Whether a task of the session is left.
     pub fn has_tasks(&self) -> bool {
         self.session.live_tasks().is_ok_and(|tasks| tasks > 0)
+    }
+}
+
+/// Gives their roles to the programs that have one here. A program that cannot be identified has none, which is the
+/// stricter side.
+fn assign_roles(session: &Session) {
+    for holder in roles::holders(std::env::var_os("PATH").as_deref()) {
+        let _ = session.give_role(&holder.binary, holder.role);
     }
 }

@@ -20,7 +20,7 @@
 //! | [`tty`] | may this process stop itself and be woken again? |
 //! | [`ladder`] | which rung is proved here? |
 //! | [`kernel_rung`], [`denied`] | what did the kernel refuse, and to whom? |
-//! | `kernel` | what do the eBPF programs enforce? |
+//! | `roles` | which programs may do more than the zone table says? |
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
 //! | [`canary`] | does it really? |
 //! | [`notify`] | which execs are asked about, and how are they answered? |
@@ -58,6 +58,8 @@ pub mod notify;
 pub mod probe;
 pub mod program;
 pub mod refusal;
+#[cfg(feature = "kernel")]
+pub mod roles;
 pub mod secrets;
 pub mod signals;
 pub mod supervise;

@@ -454,7 +454,11 @@ impl Guard {
         // A record that cannot be read is still in the kernel's count.
         let Ok(denied) = denied else { return };
         let refusal = denied.refusal(&lock(&self.memory));
-        let ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
+        let mut ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
+        if ears.is_empty() && self.ended.is_none() {
+            // A fork that executed nothing and has ended: nobody knows its parent, but the agent is an ancestor.
+            ears.push(self.agent.as_raw());
+        }
         lock(&self.folder).tell(&ears, &refusal, Instant::now());
         self.write_down(&refusal);
     }

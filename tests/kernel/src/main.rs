@@ -4,16 +4,20 @@
 //! kernel-tests [FILTER]       run the tests whose names contain FILTER
 //! kernel-tests list           name them
 //! kernel-tests refuses        assert that this kernel cannot enforce, and that loading says so
+//! kernel-tests program BLASTRADIUS [FILTER…]  run the tests of the program at that path, from end to end
+//! kernel-tests both BLASTRADIUS               run all tests of either kind
 //! kernel-tests cost [FILES]   what a guarded call costs, to be run under -icount
 //! ```
 
 mod calls;
 mod cost;
+mod program;
 mod suite;
 mod uring;
 mod world;
 
 use std::{
+    env,
     panic::{AssertUnwindSafe, catch_unwind},
     process::ExitCode,
     time::Instant,
@@ -31,8 +35,9 @@ pub(crate) struct Test {
 }
 
 fn main() -> ExitCode {
-    let argument = std::env::args().nth(1).unwrap_or_default();
-    match argument.as_str() {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let word = |index: usize| arguments.get(index).map(String::as_str).unwrap_or_default();
+    match word(0) {
         "list" => {
             for test in suite::all() {
                 println!("{}", test.name);
@@ -40,9 +45,19 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         "refuses" => refuses(),
-        "cost" => cost::run(std::env::args().nth(2).and_then(|files| files.parse().ok())),
+        "cost" => cost::run(word(1).parse().ok()),
+        "act" => program::act(&arguments[1..]),
+        "program" => program::run(word(1).as_ref(), arguments.get(2..).unwrap_or_default()),
+        "both" => both(word(1)),
         filter => run(filter),
     }
+}
+
+/// One boot for both kinds; a failure of the first does not hide those of the second.
+fn both(binary: &str) -> ExitCode {
+    let library = run("");
+    let program = program::run(binary.as_ref(), &[]);
+    if library == ExitCode::SUCCESS { program } else { library }
 }
 
 fn run(filter: &str) -> ExitCode {

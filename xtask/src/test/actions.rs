@@ -113,14 +113,21 @@ fn macos() -> Option<Command> {
 
 /// What the tests of the whole find the program by.
 const BINARY: &str = "BLASTRADIUS_BIN";
+/// Where the program lies in a guest.
+const GUEST_BINARY: &str = "/usr/bin/blastradius";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
     let KernelRun { series, fs, append } = run;
-    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let git = proc::which("git").context("git is missing: the kernel tests work with it")?;
     let request = vm::Request {
         fs: *fs,
         append: (*append).to_owned(),
-        ..vm::Request::new(series, vec![program.into_os_string()])
+        copy: vec![
+            format!("{}:{GUEST_BINARY}", program::build()?.display()),
+            format!("{}:/usr/bin/git", git.display()),
+        ],
+        ..vm::Request::new(series, vec![tests.into_os_string(), "both".into(), GUEST_BINARY.into()])
     };
     guest(request, limit)
 }
