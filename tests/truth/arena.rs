@@ -55,7 +55,7 @@ const LINKS: &[(&str, &str)] = &[
 ];
 
 /// The environment of a script. `UNSET` is nowhere in it.
-pub const ENV: &[(&str, &str)] = &[
+pub(crate) const ENV: &[(&str, &str)] = &[
     ("HOME", "/home/dev"),
     ("USER", "dev"),
     ("PATH", "/usr/bin:/bin"),
@@ -80,7 +80,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 type Snapshot = BTreeMap<PathBuf, Option<Vec<u8>>>;
 
 /// The private root directory.
-pub struct Arena {
+pub(crate) struct Arena {
     root: PathBuf,
     /// What it holds when it is fresh.
     fresh: Snapshot,
@@ -91,7 +91,7 @@ impl Arena {
     ///
     /// # Errors
     /// If a namespace, a mount or a file cannot be made. Nothing is left behind.
-    pub fn new() -> io::Result<Self> {
+    pub(crate) fn new() -> io::Result<Self> {
         unshare(CloneFlags::CLONE_NEWNS)?;
         let none: Option<&str> = None;
         mount(none, "/", none, MsFlags::MS_REC | MsFlags::MS_PRIVATE, none)?;
@@ -115,7 +115,7 @@ impl Arena {
     }
 
     /// The machine as a script sees it.
-    pub fn world(&self) -> System {
+    pub(crate) fn world(&self) -> System {
         let env = ENV.iter().map(|(name, value)| ((*name).into(), (*value).into()));
         System::of_process(env, CWD.into(), 0, Some(self.root.clone()))
     }
@@ -125,7 +125,7 @@ impl Arena {
     ///
     /// # Errors
     /// If bash cannot be started in the root directory, or the directory cannot be read or refilled.
-    pub fn run(&mut self, script: &str) -> io::Result<Vec<String>> {
+    pub(crate) fn run(&mut self, script: &str) -> io::Result<Vec<String>> {
         self.execute(script)?;
         let after = self.snapshot()?;
         let lost = self.fresh.iter().filter(|(path, before)| is_lost(before, after.get(*path)));
@@ -170,6 +170,8 @@ impl Arena {
             std::fs::create_dir_all(self.root.join(dir))?;
         }
         std::fs::write(self.root.join("home/dev/proj/.git/HEAD"), "ref: refs/heads/main\n")?;
+        std::fs::create_dir_all(self.root.join("etc"))?;
+        std::fs::write(self.root.join("etc/passwd"), "dev:x:1000:1000::/home/dev:/bin/bash\n")?;
         for file in FILES {
             let path = self.inside(file);
             std::fs::create_dir_all(path.parent().unwrap_or(&self.root))?;
