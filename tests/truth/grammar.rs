@@ -351,9 +351,8 @@ impl Author {
 
     fn nested(&mut self) -> String {
         let operand = self.value();
-        let act = self.destroy("\"$1\"");
         match self.rng.u32(0..8) {
-            0 => format!("sh -c '{act}' sh {operand}"),
+            0 => format!("sh -c 'rm -rf \"$1\"' sh {operand}"),
             1 => format!("bash -c 'rm -rf \"$0\"' {operand}"),
             2 => format!("eval \"rm -rf $REL\""),
             3 => format!("echo 'rm -rf dist' | sh"),

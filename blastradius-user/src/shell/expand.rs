@@ -263,7 +263,13 @@ impl Evaluator<'_> {
         };
         let Some(value) = value else {
             let text = format!("~{user}");
-            out.frags.push(Frag::Text { text: text.into(), active: false });
+            out.frags.push(if is_account_name(user) {
+                // Where the text runs, the account may be known.
+                let cause = Rc::new(Cause::NotModelled(text.into()));
+                Frag::Hole(Hole { cause, maybe_empty: false, component: false, born: false })
+            } else {
+                Frag::Text { text: text.into(), active: false }
+            });
             return Ok(false);
         };
         self.push_value(&value, true, Purpose::Text, &mut out.frags)?;
@@ -510,6 +516,12 @@ impl Evaluator<'_> {
         self.state.cwd = Base::Known(path.clone());
         Some(path)
     }
+}
+
+/// Whether a word behind `~` may name an account (useradd(8), "CAVEATS").
+fn is_account_name(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_.-$".contains(letter))
 }
 
 impl Argument {

@@ -257,6 +257,16 @@ fn a_pattern_after_a_cd_that_may_fail_is_looked_up_in_both_directories() {
 }
 
 #[test]
+fn the_home_of_an_unknown_account_is_unknown_wherever_the_value_goes() {
+    for text in ["rm -rf ~ada/x", "D=~ada/x; rm -rf \"$D\"", "sh -c 'rm -rf \"$0\"' ~ada/x"] {
+        let evaluation = evaluate(text);
+        let Effect::Path { target, .. } = &evaluation.effects[0].effect else { panic!("no path") };
+        assert!(matches!(target.operand.text.pieces.first(), Some(Piece::Hole(_))), "{text}");
+    }
+    assert_eq!(removed("rm -f ./~ada '~ada' ~1"), ["./~ada", "~ada", "~1"]);
+}
+
+#[test]
 fn a_directory_that_the_text_took_away_may_not_be_entered_for_sure() {
     for text in ["rm -rf build; cd build; rm -rf x", "mv build b2; cd build; rm -rf x"] {
         assert!(matches!(bases(text).last(), Some(Base::OneOf(_))), "{text}");
