@@ -73,8 +73,8 @@ const CWD: &str = "/home/dev/proj";
 const SCOPE: &[&str] = &["/home/dev/proj/", "/tmp/", "/var/tmp/", "/dev/shm/"];
 /// Parts that scripts may write.
 const WRITABLE: &[&str] = &["etc", "home", "opt", "srv", "tmp", "var"];
-/// A script that takes longer is stuck; none of the grammar's can.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// A script that takes longer is stuck; none of the grammar's can. Generous: other work may stall the machine.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What one object holds: for a file its content, for a link its target, nothing for a directory.
 type Snapshot = BTreeMap<PathBuf, Option<Vec<u8>>>;

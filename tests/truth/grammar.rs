@@ -254,7 +254,7 @@ impl Author {
             4 => format!("truncate -s 0 {target}"),
             5 => format!("echo y | tee {target}"),
             6 => format!(": > {target}"),
-            7 => format!("mkdir -p out/deep/er && rm -rf out/deep"),
+            7 => "mkdir -p out/deep/er && rm -rf out/deep".to_owned(),
             _ => format!("sed -i s/x/y/ {target}"),
         }
     }
@@ -333,7 +333,7 @@ impl Author {
             1 => format!("for {name} in out/*.log; do {act}; done"),
             2 => format!("{name}=({first} {second}); rm -rf \"${{{name}[@]}}\""),
             3 => format!("set -- {first} {second}; rm -rf \"$@\""),
-            _ => format!("i=0; while [ $i -lt 2 ]; do rm -rf \"out/$i\"; i=$((i+1)); done"),
+            _ => "i=0; while [ $i -lt 2 ]; do rm -rf \"out/$i\"; i=$((i+1)); done".to_owned(),
         }
     }
 
@@ -354,12 +354,12 @@ impl Author {
         match self.rng.u32(0..8) {
             0 => format!("sh -c 'rm -rf \"$1\"' sh {operand}"),
             1 => format!("bash -c 'rm -rf \"$0\"' {operand}"),
-            2 => format!("eval \"rm -rf $REL\""),
-            3 => format!("echo 'rm -rf dist' | sh"),
-            4 => format!("bash <<EOF\nrm -rf $REL/sub\nEOF"),
-            5 => format!("bash <<'EOF'\nrm -rf \"$REL\"/sub\nEOF"),
+            2 => "eval \"rm -rf $REL\"".to_owned(),
+            3 => "echo 'rm -rf dist' | sh".to_owned(),
+            4 => "bash <<EOF\nrm -rf $REL/sub\nEOF".to_owned(),
+            5 => "bash <<'EOF'\nrm -rf \"$REL\"/sub\nEOF".to_owned(),
             6 => format!("trap 'rm -rf {}' EXIT", self.pick(&["out/one.log", "\"$REL\"", "/tmp/work/x"])),
-            _ => format!("T=$(mktemp -d) && rm -rf \"$T\""),
+            _ => "T=$(mktemp -d) && rm -rf \"$T\"".to_owned(),
         }
     }
 
@@ -428,7 +428,7 @@ impl Author {
             1 => format!("mv {source} /tmp/{name}; rm -rf /tmp/{name}"),
             2 => format!("cp -r {source} /tmp/{name} && rm -rf /tmp/{name}"),
             3 => format!("mv {source} /tmp/{name} && mv /tmp/{name} /tmp/{name}b; rm -rf /tmp/{name}b"),
-            4 => format!("for f in out/*.log; do mv \"$f\" \"${{f%.log}}.txt\"; done"),
+            4 => "for f in out/*.log; do mv \"$f\" \"${f%.log}.txt\"; done".to_owned(),
             _ => format!("cp README.md out/{name}; mv out/{name} {source}"),
         }
     }

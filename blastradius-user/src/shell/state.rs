@@ -179,6 +179,17 @@ pub(crate) enum Reach {
     Ended,
 }
 
+impl Reach {
+    /// Where a known condition says no. In what is not reached anyway, it still tells the branches apart: the one that
+    /// is not taken has no say in what holds behind them.
+    pub(crate) fn not_taken(self) -> Self {
+        match self {
+            Self::Live => Self::Folded,
+            Self::Folded | Self::Ended => Self::Ended,
+        }
+    }
+}
+
 /// The positional parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Positional {

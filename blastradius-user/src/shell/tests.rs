@@ -257,6 +257,17 @@ fn a_pattern_after_a_cd_that_may_fail_is_looked_up_in_both_directories() {
 }
 
 #[test]
+fn known_conditions_are_told_apart_where_nothing_is_reached_too() {
+    for text in [
+        "if [ -n \"$EMPTY\" ]; then case b in a) D=/b;; *) D=/a;; esac; rm -rf \"$D\"; fi",
+        "if [ -n \"$EMPTY\" ]; then true && D=/a; rm -rf \"$D\"; fi",
+        "if [ -n \"$EMPTY\" ]; then if true; then D=/a; fi; rm -rf \"$D\"; fi",
+    ] {
+        assert_eq!(removed(text), ["/a"], "{text}");
+    }
+}
+
+#[test]
 fn the_home_of_an_unknown_account_is_unknown_wherever_the_value_goes() {
     for text in ["rm -rf ~ada/x", "D=~ada/x; rm -rf \"$D\"", "sh -c 'rm -rf \"$0\"' ~ada/x"] {
         let evaluation = evaluate(text);
