@@ -73,8 +73,8 @@ const CWD: &str = "/home/dev/proj";
 const SCOPE: &[&str] = &["/home/dev/proj/", "/tmp/", "/var/tmp/", "/dev/shm/"];
 /// Parts that scripts may write.
 const WRITABLE: &[&str] = &["etc", "home", "opt", "srv", "tmp", "var"];
-/// A script that takes longer is stuck; none of the grammar's can.
-const DEADLINE: Duration = Duration::from_secs(10);
+/// A script that takes longer is stuck; none of the grammar's can. Generous: other work may stall the machine.
+const DEADLINE: Duration = Duration::from_secs(60);
 
 /// What one object holds: for a file its content, for a link its target, nothing for a directory.
 type Snapshot = BTreeMap<PathBuf, Option<Vec<u8>>>;
@@ -170,6 +170,8 @@ impl Arena {
             std::fs::create_dir_all(self.root.join(dir))?;
         }
         std::fs::write(self.root.join("home/dev/proj/.git/HEAD"), "ref: refs/heads/main\n")?;
+        std::fs::create_dir_all(self.root.join("etc"))?;
+        std::fs::write(self.root.join("etc/passwd"), "dev:x:1000:1000::/home/dev:/bin/bash\n")?;
         for file in FILES {
             let path = self.inside(file);
             std::fs::create_dir_all(path.parent().unwrap_or(&self.root))?;

@@ -1,11 +1,12 @@
 //! Words → arguments: tilde, parameters, substitutions, splitting and globs, with quotes kept until the end.
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
 
 use super::arith;
-use super::eval::Evaluator;
+use super::eval::{Choice, Evaluator};
 use super::glob;
 use super::limits::{Eval, Limit, Stop};
 use super::pattern;
@@ -262,7 +263,13 @@ impl Evaluator<'_> {
         };
         let Some(value) = value else {
             let text = format!("~{user}");
-            out.frags.push(Frag::Text { text: text.into(), active: false });
+            out.frags.push(if is_account_name(user) {
+                // Where the text runs, the account may be known.
+                let cause = Rc::new(Cause::NotModelled(text.into()));
+                Frag::Hole(Hole { cause, maybe_empty: false, component: false, born: false })
+            } else {
+                Frag::Text { text: text.into(), active: false }
+            });
             return Ok(false);
         };
         self.push_value(&value, true, Purpose::Text, &mut out.frags)?;
@@ -483,17 +490,38 @@ impl Evaluator<'_> {
         if !pattern::has_wildcard(&pattern, pattern.contains('(')) {
             return Ok(None);
         }
-        let cwd = match &self.state.cwd {
-            Base::Known(path) => path.clone(),
-            _ if pattern.starts_with('/') => Rc::default(),
-            _ => return Ok(None),
-        };
+        let cwd = if pattern.starts_with('/') { Some(Rc::default()) } else { self.settled_cwd() };
+        let Some(cwd) = cwd else { return Ok(None) };
         self.tick(4)?;
         let mut spent = self.glob_spent();
         let found = glob::look_up(&self.world, &cwd, &pattern, self.state.flags, &mut spent);
         self.set_glob_spent(spent);
         Ok(Some(Rc::new(found?)))
     }
+
+    /// The directory that a glob ranges over. Where it is one of a few (a `cd` that may fail), the present command is
+    /// followed in each of them: what a wildcard reaches is not to be told from its text.
+    fn settled_cwd(&mut self) -> Option<Rc<PathBuf>> {
+        let path = match &self.state.cwd {
+            Base::Known(path) => return Some(path.clone()),
+            Base::Unknown(_) => return None,
+            Base::OneOf(paths) => {
+                let paths = paths.clone();
+                match self.choose(paths.len()) {
+                    Choice::Pick(index) => paths[index].clone(),
+                    Choice::TooMany => return None,
+                }
+            }
+        };
+        self.state.cwd = Base::Known(path.clone());
+        Some(path)
+    }
+}
+
+/// Whether a word behind `~` may name an account (useradd(8), "CAVEATS").
+fn is_account_name(word: &str) -> bool {
+    word.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
+        && word.chars().all(|letter| letter.is_ascii_alphanumeric() || "_.-$".contains(letter))
 }
 
 impl Argument {

@@ -101,9 +101,9 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
         });
         for field in operands(args, "mZ") {
             let base = evaluator.state.cwd.clone();
-            if let Some(path) = evaluator.path_of(field, &base)
-                && matches!(evaluator.world.look(&path), Look::Absent)
-            {
+            let Some(path) = evaluator.path_of(field, &base) else { continue };
+            evaluator.made_again(&path);
+            if matches!(evaluator.world.look(&path), Look::Absent) {
                 evaluator.born(path, parents);
             }
         }

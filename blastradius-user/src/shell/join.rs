@@ -68,6 +68,11 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.born.push(path.clone());
         }
     }
+    for path in &other.files.gone {
+        if !files.gone.contains(path) {
+            files.gone.push(path.clone());
+        }
+    }
     for place in &other.files.places {
         if !files.places.contains(place) {
             files.places.push(place.clone());

@@ -626,10 +626,14 @@ fn trim_text(text: &str, pattern: &str, suffix: bool, longest: bool) -> Option<S
 
 /// Trims a text with holes where what is cut lies in its known end or beginning for sure.
 fn trim_partly_known(value: &Val, pattern: &str, suffix: bool, longest: bool, name: &Rc<str>) -> Val {
-    if value.kind != Kind::Plain {
-        return derived(value, name);
-    }
-    let mut text = value.text.clone();
+    let mut text = match value.kind {
+        Kind::Plain => value.text.clone(),
+        Kind::Active => match one_match(&value.text, name) {
+            Some(text) => text,
+            None => return derived(value, name),
+        },
+        Kind::Selected(_) => return derived(value, name),
+    };
     let edge = if suffix { text.pieces.last_mut() } else { text.pieces.first_mut() };
     if let Some(Piece::Text(known)) = edge
         && !longest
@@ -639,13 +643,47 @@ fn trim_partly_known(value: &Val, pattern: &str, suffix: bool, longest: bool, na
         text.pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
         return Val::plain(text);
     }
-    // `${x##*/}`: what is behind the last slash, if that slash is in the known end.
-    if let (false, true, "*/", Some(Piece::Text(known))) = (suffix, longest, pattern, text.pieces.last())
-        && let Some((_, last)) = known.rsplit_once('/')
+    if let (false, true, "*/") = (suffix, longest, pattern)
+        && let Some(last) = last_component(&text)
     {
-        return remainder(last, value, name);
+        return if last.is_known_empty() { remainder("", value, name) } else { Val::plain(last) };
     }
     derived(value, name)
+}
+
+/// What is behind the last slash, if that slash is known.
+fn last_component(text: &Abstract) -> Option<Abstract> {
+    let at = text.pieces.iter().rposition(|piece| match piece {
+        Piece::Text(known) => known.contains('/'),
+        Piece::Nothing(_) => false,
+        Piece::Hole(hole) => !hole.component,
+    })?;
+    let Piece::Text(known) = &text.pieces[at] else { return None };
+    let mut last = Abstract::known(known.rsplit('/').next().unwrap_or_default());
+    last.pieces.extend(text.pieces[at + 1..].iter().cloned());
+    Some(last)
+}
+
+/// One of the names that a pattern stands for: known up to its first wildcard and behind its last.
+fn one_match(pattern: &Abstract, name: &Rc<str>) -> Option<Abstract> {
+    let [Piece::Text(pattern)] = pattern.pieces.as_slice() else { return None };
+    if pattern.contains(['[', '(', '{', '\\']) {
+        return None;
+    }
+    let first = pattern.find(['*', '?'])?;
+    let last = pattern.rfind(['*', '?'])?;
+    let mut text = Abstract::known(&pattern[..first]);
+    // A name that begins with the wildcard has something in front of its first dot.
+    text.push(&Abstract::hole(Hole {
+        cause: Rc::new(Cause::ManyValues(name.clone())),
+        maybe_empty: pattern[first..=last].chars().all(|wild| wild == '*')
+            && first > 0
+            && !pattern[..first].ends_with('/'),
+        component: !pattern[first..=last].contains('/'),
+        born: false,
+    }));
+    text.push_text(&pattern[last + 1..]);
+    Some(text)
 }
 
 fn change_case(text: &str, upper: bool, all: bool, pattern: Option<&Pattern>) -> String {

@@ -179,6 +179,17 @@ pub(crate) enum Reach {
     Ended,
 }
 
+impl Reach {
+    /// Where a known condition says no. In what is not reached anyway, it still tells the branches apart: the one that
+    /// is not taken has no say in what holds behind them.
+    pub(crate) fn not_taken(self) -> Self {
+        match self {
+            Self::Live => Self::Folded,
+            Self::Folded | Self::Ended => Self::Ended,
+        }
+    }
+}
+
 /// The positional parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Positional {
@@ -202,6 +213,8 @@ pub(crate) struct Files {
     pub(crate) targets: BTreeMap<PathBuf, PathBuf>,
     /// Places that the text has moved something into which was there before.
     pub(crate) old: Vec<PathBuf>,
+    /// Directories that the text has removed or moved away, and has not made again.
+    pub(crate) gone: Vec<PathBuf>,
     /// What the text has moved: the operand, where it was read, and where it is now.
     pub(crate) moves: Vec<super::eval::MovedFrom>,
     /// Working directories that the text has made under a name that nobody knows (`cd "$(mktemp -d)"`), by the reason
@@ -210,6 +223,11 @@ pub(crate) struct Files {
 }
 
 impl Files {
+    /// Whether the text has taken `path` away: what the world shows there was there before.
+    pub(crate) fn is_gone(&self, path: &Path) -> bool {
+        self.gone.iter().any(|gone| path.starts_with(gone))
+    }
+
     /// Whether the text made `path` or a directory above it. Neither may hold a `..`.
     pub(crate) fn is_born(&self, path: &Path) -> bool {
         !path.components().any(|part| part == std::path::Component::ParentDir)

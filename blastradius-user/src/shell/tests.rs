@@ -4,6 +4,7 @@ use super::world::memory::MemoryWorld;
 use super::world::{Platform, World};
 use super::*;
 use crate::policy::effect::{Act, Base, Effect};
+use crate::shell::value::Piece;
 
 fn machine() -> MemoryWorld {
     MemoryWorld::new(Platform::Linux)
@@ -112,7 +113,7 @@ fn branches_leave_one_of_a_few_values() {
 
 #[test]
 fn a_cd_that_may_fail_leaves_both_directories() {
-    assert!(matches!(&bases("cd nowhere; rm -rf *")[0], Base::OneOf(both) if both.len() == 2));
+    assert!(matches!(&bases("cd nowhere; rm -rf x")[0], Base::OneOf(both) if both.len() == 2));
     for text in ["cd nowhere && rm x", "cd nowhere || exit; rm x", "set -e; cd nowhere; rm x"] {
         assert!(matches!(&bases(text)[0], Base::Known(path) if path.ends_with("nowhere")), "{text}");
     }
@@ -198,7 +199,8 @@ fn what_the_text_made_is_left_out() {
     ] {
         assert_eq!(removed(text), [""; 0], "{text}");
     }
-    assert_eq!(removed("T=$(mktemp -d); cd \"$T\"; rm -rf *"), ["*"]);
+    assert_eq!(removed("T=$(mktemp -d); cd \"$T\"; rm -rf *"), [""; 0]);
+    assert_eq!(removed("T=$(mktemp -d); cd \"$T\"; rm -rf ../*"), ["../*"]);
     // It cannot be made, for what is above it is missing.
     assert_eq!(removed("mkdir /nope/x; rm -rf /nope/x"), ["/nope/x"]);
     // What lies there now was somewhere else before.
@@ -236,6 +238,77 @@ fn a_loop_over_a_pattern_stays_a_pattern() {
     let Effect::Path { target, .. } = &evaluation.effects[0].effect else { panic!("no path") };
     let glob = target.operand.glob.as_ref().expect("it is a glob");
     assert_eq!((glob.pattern.as_str(), glob.count), ("*.log", 2));
+}
+
+#[test]
+fn a_pattern_after_a_cd_that_may_fail_is_looked_up_in_both_directories() {
+    let evaluation = evaluate("cd nowhere; rm -rf *");
+    let directories: Vec<String> = evaluation
+        .effects
+        .iter()
+        .filter_map(|located| match &located.effect {
+            Effect::Path { target, .. } => target.operand.glob.as_ref(),
+            _ => None,
+        })
+        .map(|glob| glob.base.display().to_string())
+        .collect();
+    assert_eq!(directories.len(), 2, "{directories:?}");
+    assert!(directories.iter().any(|directory| directory.ends_with("/nowhere")), "{directories:?}");
+}
+
+#[test]
+fn known_conditions_are_told_apart_where_nothing_is_reached_too() {
+    for text in [
+        "if [ -n \"$EMPTY\" ]; then case b in a) D=/b;; *) D=/a;; esac; rm -rf \"$D\"; fi",
+        "if [ -n \"$EMPTY\" ]; then true && D=/a; rm -rf \"$D\"; fi",
+        "if [ -n \"$EMPTY\" ]; then if true; then D=/a; fi; rm -rf \"$D\"; fi",
+    ] {
+        assert_eq!(removed(text), ["/a"], "{text}");
+    }
+}
+
+#[test]
+fn the_home_of_an_unknown_account_is_unknown_wherever_the_value_goes() {
+    for text in ["rm -rf ~ada/x", "D=~ada/x; rm -rf \"$D\"", "sh -c 'rm -rf \"$0\"' ~ada/x"] {
+        let evaluation = evaluate(text);
+        let Effect::Path { target, .. } = &evaluation.effects[0].effect else { panic!("no path") };
+        assert!(matches!(target.operand.text.pieces.first(), Some(Piece::Hole(_))), "{text}");
+    }
+    assert_eq!(removed("rm -f ./~ada '~ada' ~1"), ["./~ada", "~ada", "~1"]);
+}
+
+#[test]
+fn a_directory_that_the_text_took_away_may_not_be_entered_for_sure() {
+    for text in ["rm -rf build; cd build; rm -rf x", "mv build b2; cd build; rm -rf x"] {
+        assert!(matches!(bases(text).last(), Some(Base::OneOf(_))), "{text}");
+    }
+    for text in ["rm -rf build; mkdir build; cd build; rm -rf ../x", "rm -rf build && cd build && rm -rf x"] {
+        assert!(matches!(bases(text).last(), Some(Base::Known(_))), "{text}");
+    }
+}
+
+#[test]
+fn a_name_of_a_pattern_keeps_its_known_ends_when_it_is_trimmed() {
+    for (text, expected) in [
+        ("for f in *.log; do rm \"${f%.log}.md\"; done", "?.md"),
+        ("for f in d/*.log; do rm \"${f%.*}\"; done", "d/?"),
+        ("for f in d/*.log; do rm \"x/${f##*/}\"; done", "x/?.log"),
+    ] {
+        let evaluation = evaluate(text);
+        let Effect::Path { target, .. } = &evaluation.effects[0].effect else { panic!("no path") };
+        let shown: String = target
+            .operand
+            .text
+            .pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text.to_string(),
+                Piece::Nothing(_) => String::new(),
+                Piece::Hole(hole) => if hole.component && !hole.maybe_empty { "?" } else { "!" }.into(),
+            })
+            .collect();
+        assert_eq!(shown, expected, "{text}");
+    }
 }
 
 #[test]

@@ -91,7 +91,8 @@ impl Court<'_> {
         });
         let base = relative_base(glob);
         for text in glob.matches.iter().take(JUDGED) {
-            let object = self.policy.resolve(self.world, &base, Path::new(text), last(target.follow));
+            let text = Path::new(text.trim_start_matches("../"));
+            let object = self.policy.resolve(self.world, &base, text, last(target.follow));
             let Some(objection) = self.object(case, &object) else { continue };
             // One line for all matches that the directory's zone already speaks for.
             let covered = general.as_ref().is_some_and(|general| {
@@ -201,8 +202,10 @@ fn some_match(pattern: &str) -> String {
 }
 
 /// The directory in which the matches are to be read: they are as the shell passes them, relative if the operand is.
+/// A `../` at their front is in the directory already.
 fn relative_base(glob: &Glob) -> PathBuf {
     let Some(first) = glob.matches.first() else { return glob.base.clone() };
+    let first = first.trim_start_matches("../");
     if first.starts_with('/') {
         return "/".into();
     }
@@ -249,5 +252,7 @@ mod tests {
         assert_eq!(relative_base(&glob("/p/build", "*.o", "a.o")), Path::new("/p/build"));
         assert_eq!(relative_base(&glob("/p", "*", "./a")), Path::new("/p"));
         assert_eq!(relative_base(&glob("/p/build", "*.o", "/p/build/a.o")), Path::new("/"));
+        assert_eq!(relative_base(&glob("/p/build", "*.o", "../build/a.o")), Path::new("/p"));
+        assert_eq!(relative_base(&glob("/p/build", "*.o", "../a.o")), Path::new("/p/build"));
     }
 }

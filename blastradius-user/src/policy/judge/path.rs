@@ -37,6 +37,7 @@ impl Court<'_> {
                 }
             }
             Reading::Partial(partial) => {
+                objections.extend(self.tilde(act, target));
                 for base in bases(&target.base) {
                     objections.extend(self.partial(case, target, &partial, base.as_deref()));
                 }

@@ -530,6 +530,8 @@ fn inside_a_proved_run_the_kernel_judges_removals_and_the_exec_layer_what_no_hoo
     let on = |effect: Located| worst(&findings_in(&world(), effect, asker)).0;
     assert_eq!(on(path(REMOVE, Field::literal("/home/dev/Documents"))), Verdict::Allow);
     assert_eq!(on(path(REMOVE, Field::literal("/home/dev"))), Verdict::Deny);
+    // Each object lies in scope, so that no hook would object to all of them.
+    assert_eq!(on(path(REMOVE, Field::literal("."))), Verdict::Deny);
     let reset = Effect::Git {
         discard: Discard::WorkTree(vec![]),
         base: Base::Known(Rc::new(PROJ.into())),

@@ -300,9 +300,11 @@ impl Court<'_> {
         if !case.is_narrow() && (self.is_critical(path) || self.policy.floor_below(path).is_some()) {
             return Some(grave);
         }
+        let filtered = case.is_narrow() || case.selection.narrow_by_other;
         match zone.zone {
             Zone::History => Some(deny_history(&zone)),
-            Zone::Root if case.is_narrow() => None,
+            // `find . -type f -exec chmod 644 {} +` changes files one by one, and a directory's entries are scope.
+            Zone::Root if filtered && self.zone_inside(path).zone == Zone::Scope => None,
             Zone::Root => Some(confirm(RuleId::ScopeRoot)),
             Zone::Scope | Zone::Born | Zone::State => None,
             _ => Some(confirm(RuleId::RecursiveMetadata)),

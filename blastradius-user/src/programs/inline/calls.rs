@@ -14,6 +14,21 @@ use crate::shell::value::{Abstract, Field};
 /// Combinations of arguments that are followed one by one.
 const MAX_ARGVS: usize = 32;
 
+/// What a file of data gives to the code that loads it.
+fn value_of(json: &serde_json::Value) -> Value {
+    match json {
+        serde_json::Value::String(text) => Value::text(text),
+        serde_json::Value::Number(number) => Value::text(&number.to_string()),
+        serde_json::Value::Array(items) => {
+            Value::List(items.iter().map(|item| vec![value_of(item)]).collect())
+        }
+        serde_json::Value::Object(pairs) => Value::Map(
+            pairs.iter().map(|(key, value)| (key.as_str().into(), vec![value_of(value)])).collect(),
+        ),
+        serde_json::Value::Null | serde_json::Value::Bool(_) => Value::Unknown("a value of a file".into()),
+    }
+}
+
 /// The directory of a path.
 pub(super) fn dirname(path: &Abstract) -> Abstract {
     match path.as_known() {
@@ -165,6 +180,9 @@ impl Reader<'_> {
         let first = arguments.first();
         match meaning {
             Meaning::Remove { recursive } => {
+                if recursive && self.language.name == "python" {
+                    self.second_is_no_path(&arguments.second());
+                }
                 let recursive = recursive || arguments.is_on("recursive");
                 self.acts(Act::Remove { recursive }, &first, Follow::Never);
             }
@@ -220,6 +238,19 @@ impl Reader<'_> {
             _ => return self.gives(meaning, arguments),
         }
         vec![Value::Unknown("the result of a call".into())]
+    }
+
+    /// `shutil.rmtree(dir, name)`: the second argument says whether errors are ignored, and the whole of `dir` goes.
+    fn second_is_no_path(&mut self, second: &Values) {
+        let Some(Value::Text(text) | Value::Path(text)) = second.first() else { return };
+        if !self.muted {
+            acts::thing(
+                self.machine,
+                RuleId::UnknownOperand,
+                "rmtree takes one path: its second argument is no name below it, and all of the first goes",
+                words::lead(text).to_string(),
+            );
+        }
     }
 
     /// Calls that only give a value.
@@ -290,9 +321,8 @@ impl Reader<'_> {
             }
             Meaning::Walk => first.iter().map(walked).collect(),
             Meaning::Module => {
-                let object =
-                    |value: &Value| value.known().map(|module| Value::Object(module_name(&module).into()));
-                first.iter().map(|value| object(value).unwrap_or(Value::Unknown("a module".into()))).collect()
+                let modules: Vec<Option<String>> = first.iter().map(Value::known).collect();
+                modules.into_iter().map(|module| self.module(module)).collect()
             }
             Meaning::EndsWith => {
                 for (tested, suffix) in first.iter().zip(arguments.second().iter().filter_map(Value::known)) {
@@ -301,6 +331,16 @@ impl Reader<'_> {
                 vec![Value::Unknown("a comparison".into())]
             }
             _ => vec![Value::Unknown("the result of a call".into())],
+        }
+    }
+
+    /// A module by its name; a file of data is its data.
+    fn module(&mut self, name: Option<String>) -> Value {
+        let Some(name) = name else { return Value::Unknown("a module".into()) };
+        let data = name.ends_with(".json").then(|| self.machine.read_file(&Field::literal(&name))).flatten();
+        match data.and_then(|text| serde_json::from_str(&text.as_known()?).ok()) {
+            Some(json) => value_of(&json),
+            None => Value::Object(module_name(&name).into()),
         }
     }
 

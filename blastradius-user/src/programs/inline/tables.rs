@@ -46,6 +46,10 @@ const PYTHON_FUNCTIONS: &[Row] = &[
     ("shutil.copy2", Meaning::CopyTo),
     ("shutil.copyfile", Meaning::CopyTo),
     ("os.truncate", Meaning::Truncate),
+    // A descriptor stands for what was opened.
+    ("os.open", Meaning::Same),
+    ("os.fdopen", Meaning::Open),
+    ("os.ftruncate", Meaning::Truncate),
     ("open", Meaning::Open),
     ("io.open", Meaning::Open),
     ("os.chmod", Meaning::Metadata { recursive: false }),

@@ -117,6 +117,21 @@ fn what_python_learns_at_run_time_is_unknown() {
 }
 
 #[test]
+fn python_removes_the_parent_where_the_name_below_it_is_lost() {
+    let joined = python("import os,shutil; top=''; shutil.rmtree(os.path.join('site', top))");
+    assert_eq!(joined.len(), 1, "{joined:?}");
+    let second = python("import shutil; shutil.rmtree('results', 'machine_1')");
+    assert_eq!(second.len(), 2, "{second:?}");
+    assert_eq!(python("import shutil; shutil.rmtree('results', True)").len(), 1);
+}
+
+#[test]
+fn python_truncates_through_a_descriptor() {
+    let told = python("import os; f=os.open('/etc/hosts', os.O_RDWR); os.ftruncate(f, 0)");
+    assert_eq!(told, ["truncate /etc/hosts"]);
+}
+
+#[test]
 fn python_has_others_run_things() {
     let sourced = |code: &str| run("python3", "-c", code).sourced().join("|");
     assert_eq!(sourced("import os; os.system(\"rm -rf /\")"), "rm -rf /");
@@ -240,6 +255,10 @@ fn javascript_has_others_run_things() {
     assert_eq!(sourced("const { exec } = require('child_process'); exec(`rm -rf ${'/'}`)"), "rm -rf /");
     assert_eq!(sourced("await Bun.$`rm -rf /`"), "rm -rf /");
     assert_eq!(sourced("/x/.exec('rm -rf /')"), "");
+    // A file of data is its data.
+    let recorder = Recorder::default().file("./package.json", r#"{"scripts": {"clean": "rm -rf ~/docs"}}"#);
+    let code = "require('child_process').execSync(require('./package.json').scripts.clean)";
+    assert_eq!(with(recorder, "node", "-e", code, &[]).sourced().join("|"), "rm -rf ~/docs");
     let ran = |code: &str| run("node", "-e", code).ran().join("|");
     assert_eq!(
         ran("const c=require('child_process');c.execFileSync('git',['clean','-fdq'])"),

@@ -175,12 +175,18 @@ pub(super) fn path_joined(left: &Value, right: &Value) -> Value {
         _ => {
             let text = left.as_text();
             let between = if text.pieces.is_empty() || words::ends_with_slash(&text) { "" } else { "/" };
-            match joined_text(&text, &right.as_text(), between) {
+            match joined_text(&text, &named(right), between) {
                 Value::Text(text) if matches!(left, Value::Path(_)) => Value::Path(text),
                 joined => joined,
             }
         }
     }
+}
+
+/// The name that is put behind a directory. One that is empty leaves the directory itself, and is remembered.
+fn named(name: &Value) -> Abstract {
+    let text = name.as_text();
+    if text.pieces.is_empty() { Abstract::nothing(Cause::Empty("the joined name".into())) } else { text }
 }
 
 fn same_place(left: &Abstract, right: &Abstract) -> bool {

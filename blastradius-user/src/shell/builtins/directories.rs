@@ -52,10 +52,11 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     };
     let Some(known) = text.as_known() else {
         let why = describe(&text, &field.source);
-        if is_below_born_hole(&text) {
+        let made = is_below_born_hole(&text);
+        if made {
             Rc::make_mut(&mut evaluator.state.files).places.push(why.clone());
         }
-        return Ok(go(evaluator, Base::Unknown(why), false));
+        return Ok(go(evaluator, Base::Unknown(why), made));
     };
     if known.is_empty() {
         // `cd ""` goes nowhere, and succeeds.
@@ -75,10 +76,12 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     for base in from {
         let path = normal_join(&base, &known);
         let made = evaluator.state.files.is_born(&path);
-        sure &= made || {
-            let (_, look) = look_through(&evaluator.world, &path);
-            matches!(look, Look::Found(meta) if meta.kind == Kind::Directory)
-        };
+        let gone = evaluator.state.files.is_gone(&path);
+        sure &= !gone
+            && (made || {
+                let (_, look) = look_through(&evaluator.world, &path);
+                matches!(look, Look::Found(meta) if meta.kind == Kind::Directory)
+            });
         let path = Rc::new(path);
         if !targets.contains(&path) {
             targets.push(path);

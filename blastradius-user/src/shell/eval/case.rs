@@ -55,10 +55,7 @@ impl Evaluator<'_> {
             if runs == Some(true) && arm.end == CaseEnd::Break {
                 decided = true;
                 // Nothing behind the arm that is taken is reached by its own right.
-                self.state.reach = match self.state.reach {
-                    crate::shell::state::Reach::Live => crate::shell::state::Reach::Folded,
-                    reach => reach,
-                };
+                self.state.reach = self.state.reach.not_taken();
             }
         }
         for end in ends {

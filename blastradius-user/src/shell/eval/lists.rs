@@ -130,8 +130,8 @@ impl Evaluator<'_> {
     pub(crate) fn branch_state(&mut self, state: State, facts: &Facts, reached: Option<bool>) -> State {
         let present = std::mem::replace(&mut self.state, state);
         self.learn(facts);
-        if reached == Some(false) && self.state.reach == Reach::Live {
-            self.state.reach = Reach::Folded;
+        if reached == Some(false) {
+            self.state.reach = self.state.reach.not_taken();
         }
         std::mem::replace(&mut self.state, present)
     }
@@ -145,9 +145,7 @@ impl Evaluator<'_> {
         match runs {
             Some(true) => work(self),
             Some(false) => {
-                if self.state.reach == Reach::Live {
-                    self.state.reach = Reach::Folded;
-                }
+                self.state.reach = self.state.reach.not_taken();
                 self.uncertain += 1;
                 let done = work(self);
                 self.uncertain -= 1;

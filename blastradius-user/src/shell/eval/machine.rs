@@ -70,6 +70,7 @@ impl<'w> Evaluator<'w> {
                 for also in self.moved_here(act, &target) {
                     self.add_effect(also, program);
                 }
+                self.note_gone(act, &target);
                 self.follow_made_links(&mut target);
                 if self.is_born(&target.operand, &target.base) {
                     if self.traces() {
@@ -251,9 +252,9 @@ impl Machine for Caller<'_, '_> {
     fn creates(&mut self, operand: &Field, base: Base) {
         let done = self.evaluator.tick(2);
         self.note(done);
-        if let Some(path) = self.evaluator.path_of(operand, &base)
-            && matches!(self.evaluator.world.look(&path), Look::Absent)
-        {
+        let Some(path) = self.evaluator.path_of(operand, &base) else { return };
+        self.evaluator.made_again(&path);
+        if matches!(self.evaluator.world.look(&path), Look::Absent) {
             self.evaluator.born(path, false);
         }
     }

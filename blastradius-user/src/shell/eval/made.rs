@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::Evaluator;
-use crate::policy::effect::{Act, Base, Effect, PathTarget};
+use crate::policy::effect::{Act, Base, Effect, PathTarget, Selection};
 use crate::shell::limits::Eval;
 use crate::shell::value::{Abstract, Field, Glob};
 use crate::shell::world::{Look, World};
+
+/// Directories taken away that are remembered.
+const GONE: usize = 64;
 
 impl Evaluator<'_> {
     /// The text makes this object. Where the directory above is missing too, it only does so if it makes that as well.
@@ -25,6 +28,7 @@ impl Evaluator<'_> {
             }
             highest = parent.to_owned();
         }
+        self.made_again(&highest);
         if !self.state.files.is_born(&highest) {
             Rc::make_mut(&mut self.state.files).born.push(highest);
         }
@@ -54,6 +58,28 @@ impl Evaluator<'_> {
             files.moves.push((source.clone(), base.clone(), to.clone()));
         }
         Ok(())
+    }
+
+    /// The text makes again what it had taken away.
+    pub(crate) fn made_again(&mut self, path: &Path) {
+        if self.state.files.is_gone(path) {
+            Rc::make_mut(&mut self.state.files).gone.retain(|gone| !path.starts_with(gone));
+        }
+    }
+
+    /// A directory is taken away: to enter it later may fail.
+    pub(super) fn note_gone(&mut self, act: Act, target: &PathTarget) {
+        let whole = matches!(act, Act::Remove { recursive: true } | Act::Move)
+            && target.operand.glob.is_none()
+            && target.selection == Selection::default();
+        if !whole || self.state.files.gone.len() >= GONE {
+            return;
+        }
+        if let Some(path) = self.path_of(&target.operand, &target.base)
+            && !self.state.files.gone.contains(&path)
+        {
+            Rc::make_mut(&mut self.state.files).gone.push(path);
+        }
     }
 
     /// What else a removal takes with it: what this text has moved there.

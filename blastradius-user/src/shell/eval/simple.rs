@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::Evaluator;
+use crate::policy::effect::Base;
 use crate::programs::{Each, Input, Surroundings};
 use crate::shell::expand::Argument;
 use crate::shell::limits::Eval;
@@ -19,7 +20,8 @@ impl Evaluator<'_> {
     /// A simple command, once for each combination of the values that its variables may have.
     pub(super) fn simple(&mut self, simple: &Simple, redirections: &[Redirection]) -> Eval<Outcome> {
         self.tick(2)?;
-        if !may_choose(simple, redirections) {
+        let wanders = matches!(self.state.cwd, Base::OneOf(_));
+        if !wanders && !may_choose(simple, redirections) {
             return self.simple_once(simple, redirections);
         }
         self.for_every_choice(&mut |evaluator| evaluator.simple_once(simple, redirections))
