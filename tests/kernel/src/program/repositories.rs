@@ -22,9 +22,9 @@ fn repository(stage: &Stage) {
 
 fn works(stage: &Stage) {
     repository(stage);
+    // What would drop commits is for the exec layer to refuse, so nothing here does.
     let script = "set -e; echo more >> file; git commit -qam third; git branch topic; git checkout -q topic; \
-                  git rm -q build/file; git commit -qm fourth; git gc -q --prune=now; git checkout -q -; \
-                  git branch -qD topic; git stash list; git reflog expire --expire=now --all; git gc -q --prune=now; \
+                  git checkout -q -; git branch -qm topic renamed; git stash list; git gc -q; \
                   git log --format=%s; git fsck";
     let ended = stage.agent(script).with(0);
     assert!(ended.said().starts_with("third\nsecond\nfirst\n"), "{}", ended.said());
