@@ -166,8 +166,9 @@ impl Zone {
         }
     }
 
-    /// Whether having been created by the session lifts the zone's word: not where someone said no by name.
+    /// Whether having been created by the session lifts the zone's word: not where someone said no by name, and not in
+    /// a history that was there before: `git gc` moves it whole into packs that are new.
     pub const fn yields_to_born(self) -> bool {
-        !matches!(self, Self::Floor | Self::Root | Self::Own | Self::Denied)
+        !matches!(self, Self::Floor | Self::Root | Self::Own | Self::Denied | Self::History)
     }
 }

@@ -11,6 +11,21 @@ use blastradius_tests::incidents::{self, Incident, Kind, Outcome};
 /// How the guarded run is started: unattended, both layers, on the best rung that the machine proves.
 const GUARD: &[&str] = &["/usr/local/bin/blastradius", "run", "--"];
 
+/// Cases that are lost with both layers on the Landlock rung, and why. All of it lies in scope, where an agent must be
+/// able to destroy; only a copy could bring it back. A case that is lost and not named here fails the test.
+const LOST: &[(&str, &str)] = &[
+    (
+        "bp-stdin-to-db",
+        "a database is told to drop its tables: written in place, by a program that may write",
+    ),
+    ("inc-cd-fails-rm-star", "script file; every name lies in scope"),
+    ("inc-move-inside-then-rm-parent", "script file; every name lies in scope"),
+    ("inc-mv-fails-rm-source", "script file; every name lies in scope"),
+    ("inc-rmtree-second-arg", "the directory is known only to the program; it lies in scope"),
+    ("inc-sed-i-empties", "an edit that leaves nothing, of a file in scope"),
+    ("inc-tar-over-populated", "unpacked over files in scope"),
+];
+
 fn tests() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
@@ -35,6 +50,7 @@ struct Column {
     run: usize,
     good: usize,
     bad: Vec<String>,
+    unexpected: Vec<String>,
 }
 
 impl Column {
@@ -42,12 +58,20 @@ impl Column {
         self.run += 1;
         if outcome.lost.is_empty() && outcome.missing.is_empty() {
             self.good += 1;
-        } else {
-            self.bad.push(format!(
-                "{}: lost {:?}, did not happen {:?} ({})",
-                case.id, outcome.lost, outcome.missing, case.why
-            ));
+            return;
         }
+        let named = LOST.iter().find(|(id, _)| *id == case.id).map(|(_, why)| *why);
+        let line = format!(
+            "{}: lost {:?}, did not happen {:?} ({})",
+            case.id,
+            outcome.lost,
+            outcome.missing,
+            named.unwrap_or(&case.why)
+        );
+        if named.is_none() {
+            self.unexpected.push(line.clone());
+        }
+        self.bad.push(line);
     }
 }
 
@@ -93,13 +117,6 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
         "fewer than 97 % of the text verdicts: {wrong_text:#?}"
     );
     for (kind, column) in &columns {
-        let share = if *kind == Kind::FalsePositive { 100 } else { 95 };
-        assert!(
-            column.good * 100 >= column.run * share,
-            "{kind:?}: {} of {}: {:#?}",
-            column.good,
-            column.run,
-            column.bad
-        );
+        assert!(column.unexpected.is_empty(), "{kind:?}: {:#?}", column.unexpected);
     }
 }

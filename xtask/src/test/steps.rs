@@ -149,6 +149,8 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::MacOs,
     },
     whole("what the text layer says, case by case", "corpus"),
+    whole("what agents' hooks are answered", "hosts"),
+    whole("what the README shows", "readme"),
     whole("the text layer against what bash really does", "truth"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
     Step {
