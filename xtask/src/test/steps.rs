@@ -169,7 +169,6 @@ pub(crate) const STEPS: &[Step] = &[
         "Linux 6.12 without bpf among its security modules",
         KernelRun { append: WITHOUT_BPF, ..on("6.12", Tmpfs) },
     ),
-    kernel(Short, "Linux 5.10, ext4", on("5.10", Ext4)),
     Step {
         group: "kernel",
         name: "incidents, replayed on Linux 6.12",
@@ -178,6 +177,7 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(60),
         action: Action::Incidents { series: "6.12" },
     },
+    kernel(Long, "Linux 5.10, ext4", on("5.10", Ext4)),
     kernel(Long, "Linux 6.18, ext4", on("6.18", Ext4)),
     kernel(Long, "Linux 6.12, ext4", on("6.12", Ext4)),
     kernel(Long, "Linux 6.12, xfs", on("6.12", Xfs)),
