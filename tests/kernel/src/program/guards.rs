@@ -18,7 +18,9 @@ pub(super) const TESTS: &[Test] = &[
 ];
 
 fn script(stage: &Stage) {
-    let ended = stage.agent("exec 2>told; rm \"$KEPT/file\"; code=$?; sleep 1; exit $code").with(1);
+    // The refusal is told when its record has been read, so the agent stays until it is: thirty seconds at most.
+    let waits = "i=0; until grep -q BLOCKED told || [ $i = 300 ]; do sleep 0.1; i=$((i+1)); done";
+    let ended = stage.agent(&format!("exec 2>told; rm \"$KEPT/file\"; code=$?; {waits}; exit $code")).with(1);
     assert!(stage.has("kept/file"));
     let told = stage.read("project/told");
     let path = stage.path("kept/file").display().to_string();
