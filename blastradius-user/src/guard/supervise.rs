@@ -455,8 +455,9 @@ impl Guard {
         let Ok(denied) = denied else { return };
         let refusal = denied.refusal(&lock(&self.memory));
         let mut ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
-        if ears.is_empty() && self.ended.is_none() {
-            // A fork that executed nothing and has ended: nobody knows its parent, but the agent is an ancestor.
+        if self.ended.is_none() {
+            // An offender that has ended, and of a fork that executed nothing nobody knows the parent: the agent is an
+            // ancestor all the same. Who comes first and still listens is told.
             ears.push(self.agent.as_raw());
         }
         lock(&self.folder).tell(&ears, &refusal, Instant::now());

@@ -117,18 +117,22 @@ const BINARY: &str = "BLASTRADIUS_BIN";
 const GUEST_BINARY: &str = "/usr/bin/blastradius";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
-    let KernelRun { series, fs, append } = run;
+    let KernelRun { series, fs, append, program } = run;
     let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
-    let git = proc::which("git").context("git is missing: the kernel tests work with it")?;
-    let request = vm::Request {
+    let mut request = vm::Request {
         fs: *fs,
         append: (*append).to_owned(),
-        copy: vec![
-            format!("{}:{GUEST_BINARY}", program::build()?.display()),
-            format!("{}:/usr/bin/git", git.display()),
-        ],
-        ..vm::Request::new(series, vec![tests.into_os_string(), "both".into(), GUEST_BINARY.into()])
+        ..vm::Request::new(series, vec![tests.into_os_string()])
     };
+    if !program {
+        return guest(request, limit);
+    }
+    let git = proc::which("git").context("git is missing: the kernel tests work with it")?;
+    request.command.extend(["both".into(), GUEST_BINARY.into()]);
+    request.copy = vec![
+        format!("{}:{GUEST_BINARY}", program::build()?.display()),
+        format!("{}:/usr/bin/git", git.display()),
+    ];
     guest(request, limit)
 }
 

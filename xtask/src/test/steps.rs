@@ -62,6 +62,8 @@ pub(crate) struct KernelRun {
     pub(crate) fs: FileSystem,
     /// More for the kernel's command line.
     pub(crate) append: &'static str,
+    /// The whole program is tried from end to end, too.
+    pub(crate) program: bool,
 }
 
 /// The package of the kernel tests, and its program.
@@ -102,7 +104,11 @@ const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
 }
 
 const fn on(series: &'static str, fs: FileSystem) -> KernelRun {
-    KernelRun { series, fs, append: "" }
+    KernelRun { series, fs, append: "", program: false }
+}
+
+const fn with_program(series: &'static str, fs: FileSystem) -> KernelRun {
+    KernelRun { program: true, ..on(series, fs) }
 }
 
 use FileSystem::{Btrfs, Ext4, Overlay, Tmpfs, Xfs};
@@ -177,6 +183,14 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(60),
         action: Action::Incidents { series: "6.12" },
     },
+    kernel(Long, "the program on Linux 6.1, ext4", with_program("6.1", Ext4)),
+    kernel(Long, "the program on Linux 6.12, tmpfs", with_program("6.12", Tmpfs)),
+    kernel(Long, "the program on the newest Linux, ext4", with_program("latest", Ext4)),
+    kernel(
+        Long,
+        "the program on Linux 6.12 without bpf among its security modules",
+        KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
+    ),
     kernel(Long, "Linux 5.10, ext4", on("5.10", Ext4)),
     kernel(Long, "Linux 6.18, ext4", on("6.18", Ext4)),
     kernel(Long, "Linux 6.12, ext4", on("6.12", Ext4)),
