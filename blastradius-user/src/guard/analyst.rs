@@ -2,7 +2,8 @@
 //!
 //! The judge that `run` uses: the analyzer, asked in the caller's own environment, working directory and root. Where the
 //! session's rung is proved, removals are left to the kernel, which knows what was born; what that rung says it does not
-//! enforce (history on the Landlock rung, settings of agents) is judged here after all.
+//! enforce (history on the Landlock rung, settings of agents) is judged here after all, and what a mute rung would refuse
+//! without a word is refused here with the reason.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -16,14 +17,14 @@ use super::landlock::unenforced::Unenforced;
 use crate::analysis::{self, Report, Subject};
 use crate::policy::Policy;
 use crate::policy::finding::Finding;
-use crate::policy::mode::{Asker, Mode, Surface};
+use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
 
 /// What the exec layer must look after because the rung does not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncovered {
-    /// No rung at all: everything.
-    pub everything: bool,
+    /// The rung. Without one, everything is uncovered.
+    pub backing: Backing,
     /// Places whose removal the rung does not refuse.
     pub places: Vec<PathBuf>,
     /// Places where files are saved by rename, so that only moving within them is left to the rung.
@@ -47,12 +48,16 @@ const LEFT_TO_WHAT_FOLLOWS: &[RuleId] = &[
 impl Uncovered {
     /// What a text-only session must look after.
     pub fn everything() -> Self {
-        Self { everything: true, ..Self::default() }
+        Self::behind(Backing::Nothing)
+    }
+
+    fn behind(backing: Backing) -> Self {
+        Self { backing, places: Vec::new(), saved: Vec::new(), rules: Vec::new() }
     }
 
     /// What is left by a rung with these gaps.
-    pub fn by(gaps: &[Unenforced]) -> Self {
-        let mut uncovered = Self::default();
+    pub fn by(backing: Backing, gaps: &[Unenforced]) -> Self {
+        let mut uncovered = Self::behind(backing);
         for gap in gaps {
             match gap {
                 Unenforced::ConfigRemoval { places } => uncovered.saved.extend(places.iter().cloned()),
@@ -92,8 +97,8 @@ impl Analyst {
         Self { policy, uncovered, mode }
     }
 
-    fn ask(&self, subject: &Subject, system: &System, rung_proved: bool) -> Report {
-        let asker = Asker { mode: self.mode, surface: Surface::Exec { rung_proved } };
+    fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> Report {
+        let asker = Asker { mode: self.mode, surface: Surface::Exec { backing } };
         analysis::analyze(subject, system, &self.policy, asker)
     }
 
@@ -103,7 +108,7 @@ impl Analyst {
     /// arguments are known, and what it destroys by itself is the rung's. Looking ahead would cost tens of milliseconds
     /// for each of a build's scripts, and find what is unset here and set there.
     fn report(&self, request: &ExecRequest) -> Option<Report> {
-        if !self.uncovered.everything && is_script_file(request) {
+        if self.uncovered.backing != Backing::Nothing && is_script_file(request) {
             return None;
         }
         let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
@@ -113,12 +118,14 @@ impl Analyst {
             request.uid,
             request.root.clone(),
         );
-        let mut report = self.ask(&subject, &system, false);
+        let mut report = self.ask(&subject, &system, Backing::Nothing);
         // Nearly always there is no objection, and then one question is enough.
-        if report.findings.is_empty() || self.uncovered.everything {
+        if report.findings.is_empty() || self.uncovered.backing == Backing::Nothing {
             return Some(report);
         }
-        let here = self.ask(&subject, &system, true).findings;
+        // What a shell's text would remove may never be reached; the exec that removes it is asked about, too.
+        let backing = if is_shell(&request.path) { Backing::Telling } else { self.uncovered.backing };
+        let here = self.ask(&subject, &system, backing).findings;
         report.findings.retain(|finding| {
             let known_later = LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
             !known_later && (here.contains(finding) || self.uncovered.concerns(&request.path, finding))
@@ -131,13 +138,16 @@ impl Analyst {
 
 /// Whether what runs is read from a file: a script by its header, or a shell that is given neither `-c` nor nothing.
 fn is_script_file(request: &ExecRequest) -> bool {
-    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
-    let name = request.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // Options come before the script's name; what follows it is the script's own.
     let options =
         request.argv.iter().skip(1).map(|word| word.as_bytes()).take_while(|word| word.starts_with(b"-"));
     let text = options.into_iter().any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
-    if SHELLS.contains(&name) { !text } else { has_header(request) }
+    if is_shell(&request.path) { !text } else { has_header(request) }
+}
+
+fn is_shell(program: &Path) -> bool {
+    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
+    program.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
 }
 
 /// `#!` in front.
@@ -180,10 +190,13 @@ mod tests {
         }
     }
 
+    fn by(gaps: &[Unenforced]) -> Uncovered {
+        Uncovered::by(Backing::Telling, gaps)
+    }
+
     #[test]
     fn what_the_rung_does_not_enforce_is_looked_after() {
-        let uncovered =
-            Uncovered::by(&[Unenforced::History { places: vec!["/w/.git".into()] }, Unenforced::Metadata]);
+        let uncovered = by(&[Unenforced::History { places: vec!["/w/.git".into()] }, Unenforced::Metadata]);
         for path in ["/w/.git", "/w/.git/objects", "/w", "/"] {
             assert!(uncovered.concerns(Path::new("/bin/rm"), &finding(RuleId::GitHistory, path)), "{path}");
         }
@@ -195,8 +208,7 @@ mod tests {
 
     #[test]
     fn a_move_within_settings_is_a_save_and_a_removal_is_not() {
-        let uncovered =
-            Uncovered::by(&[Unenforced::ConfigRemoval { places: vec!["/home/dev/.claude".into()] }]);
+        let uncovered = by(&[Unenforced::ConfigRemoval { places: vec!["/home/dev/.claude".into()] }]);
         let finding = finding(RuleId::OutOfScope, "/home/dev/.claude/settings");
         assert!(uncovered.concerns(Path::new("/bin/rm"), &finding));
         assert!(!uncovered.concerns(Path::new("/bin/mv"), &finding));
