@@ -20,6 +20,9 @@ use crate::guard::supervise::{Session, supervise};
 use crate::policy::Policy;
 use crate::policy::mode::Mode;
 use crate::system::System;
+use crate::undo::keep::Keeper;
+use crate::undo::limits::Limits;
+use crate::undo::session as undo;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -44,6 +47,9 @@ pub(super) struct Args {
     /// Print the end report even if nothing was refused
     #[arg(long)]
     report: bool,
+    /// Keep nothing for `blastradius undo`
+    #[arg(long)]
+    no_undo: bool,
     /// The agent and its arguments
     #[arg(last = true, required = true, value_name = "AGENT")]
     argv: Vec<OsString>,
@@ -86,17 +92,22 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy = system.session_policy(std::slice::from_ref(&state));
+    let kept = undo::state_of(account.as_ref(), &state);
+    let policy = Arc::new(system.session_policy(&[state.clone(), kept.clone()]));
     mended(&policy)?;
+    let limits = if args.no_undo { None } else { Limits::of_environment()? };
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
+    let identity = account.as_ref().map(|account| account.identity.clone());
+    let keeper =
+        limits.and_then(|limits| undo::begin(&kept, &name, policy.clone(), identity, limits, &system));
     let mut env: Vec<_> = std::env::vars_os().collect();
     if let Some(account) = &account {
         env.retain(|(name, _)| !account.variables.iter().any(|(set, _)| set == name));
         env.extend(account.variables.iter().cloned());
     }
     env.push(("BLASTRADIUS_SESSION".into(), name.into()));
-    let make_judge = judges(policy, &foothold, args.audit);
+    let make_judge = judges(policy, &foothold, args.audit, keeper.clone());
     Ok(Session {
         program,
         argv: args.argv,
@@ -105,6 +116,7 @@ fn prepare(args: Args) -> Result<Session> {
         foothold,
         log,
         make_judge: Some(make_judge),
+        keeper,
         audit: args.audit,
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
@@ -112,13 +124,21 @@ fn prepare(args: Args) -> Result<Session> {
 }
 
 /// The exec layer looks after what the rung does not. In an audit no rung is in force.
-fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
+fn judges(
+    policy: Arc<Policy>,
+    foothold: &Foothold,
+    audit: bool,
+    keeper: Option<Arc<Keeper>>,
+) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
         Rung::Kernel(_) | Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
         Rung::Kernel(_) | Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
     };
-    let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));
-    Arc::new(move || Box::new(Analyst::new(policy.clone(), uncovered.clone(), Mode::Unattended)))
+    let uncovered = Arc::new(uncovered);
+    Arc::new(move || {
+        let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Unattended);
+        Box::new(analyst.with_keeper(keeper.clone()))
+    })
 }
 
 /// A policy that says something it must not say protects nothing for certain, so nothing is started under it.

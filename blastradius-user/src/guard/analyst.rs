@@ -15,9 +15,12 @@ use super::judge::{Answer, ExecJudge};
 use super::landlock::unenforced::Unenforced;
 use crate::analysis::{self, Report, Subject};
 use crate::policy::Policy;
+use crate::policy::effect::Located;
 use crate::policy::finding::Finding;
 use crate::policy::mode::{Asker, Mode, Surface};
 use crate::system::System;
+use crate::undo::advise::{self, Answered};
+use crate::undo::keep::Keeper;
 
 /// What the exec layer must look after because the rung does not.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,17 +87,25 @@ pub struct Analyst {
     policy: Arc<Policy>,
     uncovered: Arc<Uncovered>,
     mode: Mode,
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl Analyst {
     /// A judge by this policy, read once for the session.
     pub fn new(policy: Arc<Policy>, uncovered: Arc<Uncovered>, mode: Mode) -> Self {
-        Self { policy, uncovered, mode }
+        Self { policy, uncovered, mode, keeper: None }
     }
 
-    fn ask(&self, subject: &Subject, system: &System, rung_proved: bool) -> Report {
+    /// Keeps what is about to be lost.
+    #[must_use]
+    pub fn with_keeper(mut self, keeper: Option<Arc<Keeper>>) -> Self {
+        self.keeper = keeper;
+        self
+    }
+
+    fn ask(&self, subject: &Subject, system: &System, rung_proved: bool) -> (Report, Vec<Located>) {
         let asker = Asker { mode: self.mode, surface: Surface::Exec { rung_proved } };
-        analysis::analyze(subject, system, &self.policy, asker)
+        analysis::analyze_effects(subject, system, &self.policy, asker)
     }
 
     /// All objections, less those that the rung answers for; `None`: not looked at.
@@ -113,19 +124,28 @@ impl Analyst {
             request.uid,
             request.root.clone(),
         );
-        let mut report = self.ask(&subject, &system, false);
+        let (mut report, effects) = self.ask(&subject, &system, false);
         // Nearly always there is no objection, and then one question is enough.
         if report.findings.is_empty() || self.uncovered.everything {
-            return Some(report);
+            return Some(self.kept(report, &effects, &system, request));
         }
-        let here = self.ask(&subject, &system, true).findings;
+        let here = self.ask(&subject, &system, true).0.findings;
         report.findings.retain(|finding| {
             let known_later = LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
             !known_later && (here.contains(finding) || self.uncovered.concerns(&request.path, finding))
         });
         report.verdict =
             report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
-        Some(report)
+        Some(self.kept(report, &effects, &system, request))
+    }
+
+    /// Keeps what the command is about to destroy, if it is let go; what can be taken back is no longer refused.
+    fn kept(&self, report: Report, effects: &[Located], system: &System, request: &ExecRequest) -> Report {
+        // Paths of a caller with another root are not ours.
+        let Some(keeper) = self.keeper.as_ref().filter(|_| request.root.is_none()) else { return report };
+        match advise::answer(keeper, report, effects, system, &self.policy, self.mode) {
+            Answered { report, kept: _ } => report,
+        }
     }
 }
 
