@@ -7,7 +7,7 @@ use crate::policy::effect::Base;
 use crate::programs::Input;
 use crate::shell::eval::{Evaluator, base_text, is_below_born_hole, look_through};
 use crate::shell::glob::normal_join;
-use crate::shell::limits::Eval;
+use crate::shell::limits::{COMBINATIONS, Eval};
 use crate::shell::state::{Fact, Facts, Outcome};
 use crate::shell::value::{Abstract, Cause, Field};
 use crate::shell::world::{Kind, Look};
@@ -45,8 +45,11 @@ fn home(evaluator: &mut Evaluator<'_>) -> Eval<Field> {
 fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     evaluator.tick(2)?;
     let text = match &field.glob {
-        // One match is where it goes; several are an error.
+        // One match is where it goes; several are an error, or the turns of a loop.
         Some(glob) if glob.count == 1 && glob.matches.len() == 1 => Abstract::known(&glob.matches[0]),
+        Some(glob) if glob.count == glob.matches.len() && glob.count <= COMBINATIONS => {
+            return Ok(change_to_one_of(evaluator, &glob.matches, &field.text));
+        }
         Some(_) => Abstract::unknown(Cause::NotModelled(field.source.clone())),
         None => field.text.clone(),
     };
@@ -61,6 +64,9 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     if known.is_empty() {
         // `cd ""` goes nowhere, and succeeds.
         return Ok(Outcome::ok());
+    }
+    if let Some(places) = search_path(evaluator, &known)? {
+        return Ok(go(evaluator, places, false));
     }
     let from: Vec<Rc<PathBuf>> = match &evaluator.state.cwd {
         Base::Known(path) => vec![path.clone()],
@@ -89,6 +95,50 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
     }
     let base = if targets.len() == 1 { Base::Known(targets.remove(0)) } else { Base::OneOf(targets) };
     Ok(go(evaluator, base, sure))
+}
+
+/// Each turn of a loop over a pattern goes to one of its matches; without a match, to what bears the pattern's name.
+fn change_to_one_of(evaluator: &mut Evaluator<'_>, matches: &[String], pattern: &Abstract) -> Outcome {
+    let literal = pattern.as_known().map(std::borrow::Cow::into_owned);
+    let names = if matches.is_empty() { literal.as_slice() } else { matches };
+    let Base::Known(from) = evaluator.state.cwd.clone() else {
+        let why = Base::Unknown(pattern.as_known().unwrap_or_default().into_owned().into());
+        return go(evaluator, why, false);
+    };
+    let mut places: Vec<Rc<PathBuf>> = names.iter().map(|name| Rc::new(normal_join(&from, name))).collect();
+    places.dedup();
+    let base = if places.len() == 1 { Base::Known(places.remove(0)) } else { Base::OneOf(places) };
+    go(evaluator, base, false)
+}
+
+/// Where `cd` goes by way of `$CDPATH`: any of its directories that may hold the name, or the working directory.
+fn search_path(evaluator: &mut Evaluator<'_>, name: &str) -> Eval<Option<Base>> {
+    let is_searched = !name.starts_with('/') && !matches!(name.split('/').next(), Some("." | ".."));
+    if !is_searched {
+        return Ok(None);
+    }
+    let searched = evaluator.text_of("CDPATH")?;
+    if searched.is_known_empty() {
+        return Ok(None);
+    }
+    let Base::Known(here) = evaluator.state.cwd.clone() else { return Ok(None) };
+    let Some(searched) = searched.as_known() else {
+        return Ok(Some(Base::Unknown("cd by way of CDPATH".into())));
+    };
+    let mut places: Vec<Rc<PathBuf>> = Vec::new();
+    for directory in searched.split(':').take(COMBINATIONS).chain([""]) {
+        let place = normal_join(&normal_join(&here, directory), name);
+        let (_, look) = look_through(&evaluator.world, &place);
+        let may = !matches!(look, Look::Absent) || evaluator.state.files.is_born(&place);
+        if may && !places.iter().any(|known| **known == place) {
+            places.push(Rc::new(place));
+        }
+    }
+    Ok(match places.len() {
+        0 => None,
+        1 => Some(Base::Known(places.remove(0))),
+        _ => Some(Base::OneOf(places)),
+    })
 }
 
 fn describe(text: &Abstract, source: &str) -> Rc<str> {
