@@ -1,5 +1,7 @@
 //! Every case of the corpus gets the answer that it asks for.
 
+mod real;
+
 use std::collections::HashSet;
 use std::fmt;
 use std::path::Path;
