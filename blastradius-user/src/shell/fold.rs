@@ -387,6 +387,14 @@ fn list(evaluator: &Evaluator<'_>, args: &[Field]) -> Option<Input> {
     if long {
         return None;
     }
+    let lists_itself =
+        |field: &Field| field.as_known().is_some_and(|word| word.starts_with('-') && word.contains('d'));
+    // `ls -d a b` prints what it is given.
+    let given: Option<Vec<_>> =
+        words.iter().map(|word| if word.glob.is_none() { word.as_known() } else { None }).collect();
+    if let Some(given) = given.filter(|given| !given.is_empty() && args.iter().any(lists_itself)) {
+        return Some(Input::Text(Abstract::known(&(given.join("\n") + "\n"))));
+    }
     let here = Field::literal(".");
     let roots: Vec<&Field> = if words.is_empty() { vec![&here] } else { words };
     let names = roots.into_iter().map(|root| {

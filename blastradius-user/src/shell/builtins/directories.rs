@@ -10,14 +10,16 @@ use crate::shell::glob::normal_join;
 use crate::shell::limits::{COMBINATIONS, Eval};
 use crate::shell::state::{Fact, Facts, Outcome};
 use crate::shell::value::{Abstract, Cause, Field};
-use crate::shell::world::{Kind, Look};
+use crate::shell::world::{Kind, Look, World as _};
 
 pub(super) fn cd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
     let mut operands = args;
+    let mut physical = false;
     while let Some(option) = operands.first().and_then(Field::as_known) {
         if option.len() < 2 || !option.starts_with('-') {
             break;
         }
+        physical = if option.contains('L') { false } else { physical || option.contains('P') };
         operands = &operands[1..];
         if option == "--" {
             break;
@@ -26,14 +28,45 @@ pub(super) fn cd(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval
     let target = match operands.first() {
         None => home(evaluator)?,
         Some(field) if field.as_known().as_deref() == Some("-") => {
+            // The text may have put another directory there; else it is where the shell came from.
             return match evaluator.state.previous.clone() {
-                Some(base) => Ok(go(evaluator, base, true)),
-                None => Ok(Outcome::unknown()),
+                Some(base) if !evaluator.state.vars.contains_key("OLDPWD") => Ok(go(evaluator, base, true)),
+                _ => {
+                    let text = evaluator.text_of("OLDPWD")?;
+                    change(evaluator, &Field { text, glob: None, source: "-".into(), tilde: false })
+                }
             };
         }
         Some(field) => field.clone(),
     };
-    change(evaluator, &target)
+    match target.as_known() {
+        Some(known) if physical && known.contains("..") => go_physically(evaluator, &known),
+        _ => change(evaluator, &target),
+    }
+}
+
+/// `cd -P`: `..` leads out of where a link leads to, not out of where it lies.
+fn go_physically(evaluator: &mut Evaluator<'_>, target: &str) -> Eval<Outcome> {
+    let mut place = match &evaluator.state.cwd {
+        _ if target.starts_with('/') => PathBuf::from("/"),
+        Base::Known(from) => PathBuf::clone(from),
+        other => {
+            let other = other.clone();
+            return Ok(go(evaluator, other, false));
+        }
+    };
+    for component in std::path::Path::new(target).components() {
+        evaluator.tick(2)?;
+        let (real, _) = look_through(&evaluator.world, &place);
+        place = match component {
+            std::path::Component::ParentDir => normal_join(&real, ".."),
+            std::path::Component::Normal(name) => real.join(name),
+            _ => real,
+        };
+    }
+    let (real, look) = look_through(&evaluator.world, &place);
+    let sure = matches!(look, Look::Found(meta) if meta.kind == Kind::Directory);
+    Ok(go(evaluator, Base::Known(Rc::new(real)), sure))
 }
 
 fn home(evaluator: &mut Evaluator<'_>) -> Eval<Field> {
@@ -117,6 +150,10 @@ fn search_path(evaluator: &mut Evaluator<'_>, name: &str) -> Eval<Option<Base>> 
     if !is_searched {
         return Ok(None);
     }
+    let is_set = evaluator.state.vars.contains_key("CDPATH") || evaluator.world.env("CDPATH").is_some();
+    if !is_set {
+        return Ok(None);
+    }
     let searched = evaluator.text_of("CDPATH")?;
     if searched.is_known_empty() {
         return Ok(None);
@@ -153,6 +190,9 @@ fn describe(text: &Abstract, source: &str) -> Rc<str> {
 fn go(evaluator: &mut Evaluator<'_>, to: Base, sure: bool) -> Outcome {
     let from = evaluator.state.cwd.clone();
     evaluator.state.previous = Some(from.clone());
+    if evaluator.state.vars.contains_key("OLDPWD") {
+        Rc::make_mut(&mut evaluator.state.vars).remove("OLDPWD");
+    }
     if sure {
         evaluator.state.cwd = to;
         return Outcome::ok();
