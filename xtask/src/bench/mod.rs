@@ -3,6 +3,7 @@
 //! A ratio says the same on every machine; a time does not. Each bench is a row of the table.
 
 mod spawn;
+mod undo;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -53,6 +54,12 @@ const BENCHES: &[Bench] = &[
         what: "a verdict of the text layer, in CPU time",
         jobs: &[Job::Build],
         measure: text,
+    },
+    Bench {
+        name: "undo",
+        what: "keeping what could be lost, against `git status` and `cp -a`",
+        jobs: &[Job::Build],
+        measure: || undo::ratios(&program::build()?),
     },
     Bench {
         name: "kernel",

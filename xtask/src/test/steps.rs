@@ -171,6 +171,7 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what agents' hooks are answered", "hosts"),
     whole("what the README shows", "readme"),
     whole("the text layer against what bash really does", "truth"),
+    whole("what was destroyed in scope comes back", "undo"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
     agents(Short, "Claude Code, pi and opencode, driven by a script", &["claude-code", "pi", "opencode"]),
     agents(
