@@ -19,7 +19,7 @@ use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
 use crate::policy::Policy;
-use crate::policy::mode::Mode;
+use crate::policy::mode::{Backing, Mode};
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -119,8 +119,10 @@ fn prepare(args: Args) -> Result<Session> {
 /// The exec layer looks after what the rung does not. In an audit no rung is in force.
 fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
-        Rung::Kernel(_) | Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
-        Rung::Kernel(_) | Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
+        _ if audit => Uncovered::everything(),
+        Rung::Kernel(_) => Uncovered::by(Backing::Telling, &foothold.unenforced),
+        Rung::Landlock(_) => Uncovered::by(Backing::Mute, &foothold.unenforced),
+        Rung::TextOnly => Uncovered::everything(),
     };
     let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
     let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));

@@ -2,7 +2,8 @@
 //!
 //! The judge that `run` uses: the analyzer, asked in the caller's own environment, working directory and root. Where the
 //! session's rung is proved, removals are left to the kernel, which knows what was born; what that rung says it does not
-//! enforce (history on the Landlock rung, settings of agents) is judged here after all.
+//! enforce (history on the Landlock rung, settings of agents) is judged here after all, and what a mute rung would refuse
+//! without a word is refused here with the reason.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
@@ -20,14 +21,14 @@ use crate::analysis::{self, Report, Subject};
 use crate::policy::Policy;
 use crate::policy::effect::{Act, Effect, Located, Selection};
 use crate::policy::finding::Finding;
-use crate::policy::mode::{Asker, Mode, Surface};
+use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
 
 /// What the exec layer must look after because the rung does not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncovered {
-    /// No rung at all: everything.
-    pub everything: bool,
+    /// The rung. Without one, everything is uncovered.
+    pub backing: Backing,
     /// Places whose removal the rung does not refuse.
     pub places: Vec<PathBuf>,
     /// Places where files are saved by rename, so that only moving within them is left to the rung.
@@ -51,12 +52,16 @@ const LEFT_TO_WHAT_FOLLOWS: &[RuleId] = &[
 impl Uncovered {
     /// What a text-only session must look after.
     pub fn everything() -> Self {
-        Self { everything: true, ..Self::default() }
+        Self::behind(Backing::Nothing)
+    }
+
+    fn behind(backing: Backing) -> Self {
+        Self { backing, places: Vec::new(), saved: Vec::new(), rules: Vec::new() }
     }
 
     /// What is left by a rung with these gaps.
-    pub fn by(gaps: &[Unenforced]) -> Self {
-        let mut uncovered = Self::default();
+    pub fn by(backing: Backing, gaps: &[Unenforced]) -> Self {
+        let mut uncovered = Self::behind(backing);
         for gap in gaps {
             match gap {
                 Unenforced::ConfigRemoval { places } => uncovered.saved.extend(places.iter().cloned()),
@@ -113,8 +118,8 @@ impl Analyst {
         Self { grants, ..self }
     }
 
-    fn ask(&self, subject: &Subject, system: &System, rung_proved: bool) -> (Report, Vec<Located>) {
-        let asker = Asker { mode: self.mode, surface: Surface::Exec { rung_proved } };
+    fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> (Report, Vec<Located>) {
+        let asker = Asker { mode: self.mode, surface: Surface::Exec { backing } };
         analysis::analyze_with_effects(subject, system, &self.policy, asker)
     }
 
@@ -124,7 +129,7 @@ impl Analyst {
     /// arguments are known, and what it destroys by itself is the rung's. Looking ahead would cost tens of milliseconds
     /// for each of a build's scripts, and find what is unset here and set there.
     fn objections(&self, request: &ExecRequest) -> Option<Objections> {
-        if !self.uncovered.everything && is_script_file(request) {
+        if self.uncovered.backing != Backing::Nothing && is_script_file(request) {
             return None;
         }
         let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
@@ -134,11 +139,13 @@ impl Analyst {
             request.uid,
             request.root.clone(),
         );
-        let (mut report, effects) = self.ask(&subject, &system, false);
+        let (mut report, effects) = self.ask(&subject, &system, Backing::Nothing);
         let mut left = Vec::new();
         // Nearly always there is no objection, and then one question is enough.
-        if !report.findings.is_empty() && !self.uncovered.everything {
-            let here = self.ask(&subject, &system, true).0.findings;
+        if !report.findings.is_empty() && self.uncovered.backing != Backing::Nothing {
+            // What a shell's text would remove may never be reached; the exec that removes it is asked about, too.
+            let backing = if is_shell(&request.path) { Backing::Telling } else { self.uncovered.backing };
+            let here = self.ask(&subject, &system, backing).0.findings;
             let known_now = |finding: &Finding| !LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
             report.findings.retain(known_now);
             let ours =
@@ -177,7 +184,7 @@ impl Analyst {
 
     /// Why a yes to this would not help: the rung refuses it all the same.
     fn futile(&self, request: &ExecRequest, finding: &Finding, effects: &[Located]) -> Option<&'static str> {
-        if self.uncovered.everything || finding.verdict != Verdict::Confirm {
+        if self.uncovered.backing == Backing::Nothing || finding.verdict != Verdict::Confirm {
             return None;
         }
         if self.grants.is_some() {
@@ -255,13 +262,16 @@ fn cover((act, selection): (Act, &Selection)) -> Option<Cover> {
 
 /// Whether what runs is read from a file: a script by its header, or a shell that is given neither `-c` nor nothing.
 fn is_script_file(request: &ExecRequest) -> bool {
-    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
-    let name = request.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // Options come before the script's name; what follows it is the script's own.
     let options =
         request.argv.iter().skip(1).map(|word| word.as_bytes()).take_while(|word| word.starts_with(b"-"));
     let text = options.into_iter().any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
-    if SHELLS.contains(&name) { !text } else { has_header(request) }
+    if is_shell(&request.path) { !text } else { has_header(request) }
+}
+
+fn is_shell(program: &Path) -> bool {
+    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
+    program.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
 }
 
 /// `#!` in front.
@@ -307,10 +317,13 @@ mod tests {
         }
     }
 
+    fn by(gaps: &[Unenforced]) -> Uncovered {
+        Uncovered::by(Backing::Telling, gaps)
+    }
+
     #[test]
     fn what_the_rung_does_not_enforce_is_looked_after() {
-        let uncovered =
-            Uncovered::by(&[Unenforced::History { places: vec!["/w/.git".into()] }, Unenforced::Metadata]);
+        let uncovered = by(&[Unenforced::History { places: vec!["/w/.git".into()] }, Unenforced::Metadata]);
         for path in ["/w/.git", "/w/.git/objects", "/w", "/"] {
             assert!(uncovered.concerns(Path::new("/bin/rm"), &finding(RuleId::GitHistory, path)), "{path}");
         }
@@ -322,8 +335,7 @@ mod tests {
 
     #[test]
     fn a_move_within_settings_is_a_save_and_a_removal_is_not() {
-        let uncovered =
-            Uncovered::by(&[Unenforced::ConfigRemoval { places: vec!["/home/dev/.claude".into()] }]);
+        let uncovered = by(&[Unenforced::ConfigRemoval { places: vec!["/home/dev/.claude".into()] }]);
         let finding = finding(RuleId::OutOfScope, "/home/dev/.claude/settings");
         assert!(uncovered.concerns(Path::new("/bin/rm"), &finding));
         assert!(!uncovered.concerns(Path::new("/bin/mv"), &finding));

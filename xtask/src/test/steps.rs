@@ -40,6 +40,11 @@ pub(crate) enum Action {
     Tests,
     /// Runs one target of the tests of the whole.
     Whole { target: &'static str },
+    /// Has real agents work under our hook and under the guard.
+    Agents {
+        /// Their names in the table of the test.
+        names: &'static [&'static str],
+    },
     /// Type-checks for macOS.
     MacOs,
     /// Replays the demonstration.
@@ -73,6 +78,9 @@ pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 /// Its target that replays incidents.
 pub(crate) const INCIDENTS: &str = "battery";
 
+/// The real agents: a program that is no test for cargo, since it fetches them.
+pub(crate) const AGENTS: &str = "agents";
+
 /// Security modules without bpf, as on distributions that leave it out.
 const WITHOUT_BPF: &str = "lsm=landlock,lockdown,yama,integrity,apparmor";
 
@@ -96,6 +104,11 @@ const fn whole(name: &'static str, target: &'static str) -> Step {
         limit: minutes(20),
         action,
     }
+}
+
+const fn agents(tier: Tier, name: &'static str, names: &'static [&'static str]) -> Step {
+    let jobs = &[Job::Build, Job::Programs, Job::Agents];
+    Step { group: "hosts", name, tier, jobs, limit: minutes(20), action: Action::Agents { names } }
 }
 
 const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
@@ -147,6 +160,26 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::Tests,
     },
     Step {
+        group: "unit",
+        name: "100,000 execs under the exec filter",
+        tier: Long,
+        jobs: &[Job::Build, Job::Programs],
+        limit: minutes(60),
+        action: Action::Cargo {
+            arguments: &[
+                "test",
+                "--locked",
+                "--package",
+                "blastradius-user",
+                "--test",
+                "guard",
+                "--",
+                "sixteen_workers",
+            ],
+            env: &[("BLASTRADIUS_TEST_EXECS", "100000")],
+        },
+    },
+    Step {
         group: "macos",
         name: "type-check for macOS",
         tier: Short,
@@ -159,6 +192,12 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what the README shows", "readme"),
     whole("the text layer against what bash really does", "truth"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
+    agents(Short, "Claude Code, pi and opencode, driven by a script", &["claude-code", "pi", "opencode"]),
+    agents(
+        Long,
+        "Codex, Gemini, Qwen Code, Copilot and Droid, driven by a script",
+        &["codex", "gemini", "qwen", "copilot", "droid"],
+    ),
     Step {
         group: "demo",
         name: "the demonstration shows what it is to show",
