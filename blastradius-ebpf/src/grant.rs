@@ -11,7 +11,7 @@ use blastradius_common::{
 
 use crate::{
     kernel::{self, Dentry, Inode, Task},
-    maps,
+    maps::{self, TASKS},
     walk::STEPS,
 };
 
@@ -50,7 +50,12 @@ pub fn serve(target: Task) {
     let Some(order) = ORDERS.get_ptr(&token) else { return };
     // SAFETY: as above.
     let order = unsafe { *order };
-    if order.grant != 0 && order.session == member.session {
+    if order.grant == Order::ENROL {
+        if member.session == 0 {
+            let joined = Member { session: order.session, traits: 0 };
+            let _ = TASKS.insert(&target.address(), &joined, 0);
+        }
+    } else if order.grant != 0 && order.session == member.session {
         let _ = EXPECTED.insert(&target.address(), &order, 0);
     }
 }

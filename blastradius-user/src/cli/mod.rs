@@ -4,6 +4,8 @@
 mod always;
 #[cfg(target_os = "linux")]
 mod approve;
+#[cfg(target_os = "linux")]
+mod attach;
 mod batch;
 mod check;
 mod completions;
@@ -60,6 +62,9 @@ enum Command {
     /// Run an agent and everything that it starts under guard
     #[cfg(target_os = "linux")]
     Run(run::Args),
+    /// Put a tree of processes that runs already under the kernel rung
+    #[cfg(target_os = "linux")]
+    Attach(attach::Args),
     /// Answer a question of a running session, from outside it
     #[cfg(target_os = "linux")]
     Approve(approve::Args),
@@ -117,6 +122,8 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Explain(args)) => explain::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Run(args)) => run::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Attach(args)) => attach::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Approve(args)) => approve::main(args),
         #[cfg(target_os = "linux")]

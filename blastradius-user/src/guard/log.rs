@@ -13,8 +13,10 @@
 //! | `layer` | refused, audited, warned | `exec` or `kernel` |
 //! | `verdict`, `rule`, `target`, `resolved`, `reasons`, `advice` | refused, audited, warned | the worst finding |
 //! | `operation` | refused, of the kernel layer | what was attempted |
+//! | `offer` | refused | the number that `blastradius approve` takes |
 //! | `pid`, `exe`, `command`, `cwd`, `chain` | refused, audited, warned | who, and by whom started |
 //! | `status`, `refused`, `execs`, `dropped` | end | exit status or `signal N`, and counts |
+//! | `judging_micros` | end | the median time that the analyzer took for an exec |
 //!
 //! Fields may be added within a version; none changes its meaning.
 

@@ -121,16 +121,19 @@ impl Refusal {
     pub fn line(&self) -> String {
         let finding = self.report.findings.first();
         let rule = finding.map_or("-", |finding| finding.rule.id());
-        format!("{}  [{rule}]", cut_to(&secrets::mask(&self.report.command), 100))
+        let command = human::clean(&secrets::mask(&self.report.command));
+        let path = finding.and_then(|finding| finding.resolved.as_deref()).map(lossy);
+        // A program whose words do not name it (a script's own act, a fork without an exec): which object was it?
+        let path = path.filter(|path| !self.report.command.contains(path.as_str()));
+        let path = path.map_or_else(String::new, |path| format!("  → {}", human::clean(&path)));
+        format!("{}{path}  [{rule}]", cut_to(&command, 100))
     }
 
-    fn place(&self) -> Place {
+    /// The rule, and the directory of the object.
+    pub fn place(&self) -> (Option<RuleId>, Option<PathBuf>) {
         let finding = self.report.findings.first();
         let resolved = finding.and_then(|finding| finding.resolved.as_deref());
-        Place {
-            rule: finding.map(|finding| finding.rule),
-            directory: resolved.and_then(Path::parent).map(Path::to_owned),
-        }
+        (finding.map(|finding| finding.rule), resolved.and_then(Path::parent).map(Path::to_owned))
     }
 }
 
@@ -192,7 +195,8 @@ const BURSTS: usize = 1024;
 impl Folder {
     /// Says it to the first of these tasks that still lives (the offender, then its ancestors), or counts it.
     pub fn tell(&mut self, tids: &[libc::pid_t], refusal: &Refusal, now: Instant) {
-        let place = refusal.place();
+        let (rule, directory) = refusal.place();
+        let place = Place { rule, directory };
         let ear = tids.iter().find_map(|&tid| caller::stderr_of(tid));
         if !self.bursts.contains_key(&place) && self.bursts.len() >= BURSTS {
             speak(ear.as_ref(), &refusal.text());

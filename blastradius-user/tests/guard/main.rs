@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall say where")]
 
+mod conditions;
 mod ends;
 mod execs;
 mod ground;
@@ -12,6 +13,7 @@ mod job;
 mod questions;
 mod refusals;
 mod roads;
+mod scripts;
 mod survives;
 mod tells;
 mod terminal;

@@ -2,6 +2,7 @@
 //!
 //! A ratio says the same on every machine; a time does not. Each bench is a row of the table.
 
+mod execs;
 mod spawn;
 mod undo;
 
@@ -48,6 +49,12 @@ const BENCHES: &[Bench] = &[
         what: "starting a program through `blastradius -- CMD`, against starting it",
         jobs: &[Job::Build],
         measure: || spawn::ratio(&program::build()?, &["--", "/bin/true"], "/bin/true"),
+    },
+    Bench {
+        name: "exec",
+        what: "starting a program inside a session on this machine's best rung, against starting it outside",
+        jobs: &[Job::Build],
+        measure: || execs::ratio(&program::build()?),
     },
     Bench {
         name: "text",

@@ -160,6 +160,26 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::Tests,
     },
     Step {
+        group: "unit",
+        name: "100,000 execs under the exec filter",
+        tier: Long,
+        jobs: &[Job::Build, Job::Programs],
+        limit: minutes(60),
+        action: Action::Cargo {
+            arguments: &[
+                "test",
+                "--locked",
+                "--package",
+                "blastradius-user",
+                "--test",
+                "guard",
+                "--",
+                "sixteen_workers",
+            ],
+            env: &[("BLASTRADIUS_TEST_EXECS", "100000")],
+        },
+    },
+    Step {
         group: "macos",
         name: "type-check for macOS",
         tier: Short,
