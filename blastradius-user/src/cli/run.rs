@@ -17,6 +17,7 @@ use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
+use crate::guard::watch::Watch;
 use crate::policy::Policy;
 use crate::policy::mode::Mode;
 use crate::system::System;
@@ -88,6 +89,7 @@ fn prepare(args: Args) -> Result<Session> {
     };
     let policy = system.session_policy(std::slice::from_ref(&state));
     mended(&policy)?;
+    let watch = Watch::begin(&policy, &system, account.is_none());
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
     let mut env: Vec<_> = std::env::vars_os().collect();
@@ -104,6 +106,7 @@ fn prepare(args: Args) -> Result<Session> {
         identity: account.map(|account| account.identity),
         foothold,
         log,
+        watch,
         make_judge: Some(make_judge),
         audit: args.audit,
         report: args.report,

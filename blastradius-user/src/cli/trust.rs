@@ -6,6 +6,9 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{exit, scope};
+use crate::policy::config::fingerprint;
+use crate::policy::{Policy, Start};
+use crate::report::human::clean;
 use crate::system::{System, approvals};
 
 #[derive(Debug, clap::Args)]
@@ -34,10 +37,25 @@ fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     a_human_answers()?;
+    // Nothing approved yet: every line that widens waits, and says what it reaches.
+    let policy = Policy::load(&system, Start::default());
+    let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
+    ensure!(errors.is_empty(), "the file must be mended before it can be approved:{errors}");
     let content = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    let waiting = &policy.config().waiting;
     anstream::eprintln!("{}:\n", file.display());
     for line in String::from_utf8_lossy(&content).lines().filter(|line| !line.trim().is_empty()) {
-        anstream::eprintln!("  {}", crate::report::human::clean(line));
+        anstream::eprintln!("  {}", clean(line));
+    }
+    let reaching = waiting.iter().filter_map(|line| Some((line, line.reach.as_ref()?)));
+    let mut reaching = reaching.peekable();
+    if reaching.peek().is_none() {
+        anstream::println!("nothing to approve: no line reaches beyond the work tree");
+        return Ok(ExitCode::SUCCESS);
+    }
+    anstream::eprintln!("\nbeyond the work tree these reach:\n");
+    for (line, reach) in reaching {
+        anstream::eprintln!("  {}  ({})", clean(&reach.to_string()), clean(&line.origin));
     }
     anstream::eprint!("\nlet these lines apply, outside the work tree too? [y/N] ");
     std::io::stderr().flush().context("stderr")?;
@@ -48,7 +66,7 @@ fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
         return Ok(ExitCode::from(1));
     }
     ensure!(
-        approved.approve(&file, &content),
+        approved.approve(&file, &fingerprint(&content, waiting)),
         "{}: a path with a line break cannot be approved",
         file.display()
     );

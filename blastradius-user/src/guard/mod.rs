@@ -33,6 +33,7 @@
 //! | [`refusal`] | how does the offender hear of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
+//! | [`watch`] | what of the guard's own ground changed meanwhile? |
 
 pub mod analyst;
 pub mod bench;
@@ -64,3 +65,4 @@ pub mod secrets;
 pub mod signals;
 pub mod supervise;
 pub mod tty;
+pub mod watch;

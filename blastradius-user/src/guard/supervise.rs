@@ -36,7 +36,9 @@ use super::refusal::{Folder, Outcome, Refusal, thousands};
 use super::secrets;
 use super::signals::SignalFd;
 use super::tty;
+use super::watch::{Change, Watch};
 use crate::analysis;
+use crate::report::human;
 
 /// What is to be run, and how.
 pub struct Session {
@@ -52,6 +54,8 @@ pub struct Session {
     pub foothold: Foothold,
     /// The log.
     pub log: Log,
+    /// What the policy was read from.
+    pub watch: Watch,
     /// Makes judges; `None`: no exec layer.
     pub make_judge: Option<Arc<MakeJudge>>,
     /// Refuse nothing, write down what would have been refused.
@@ -477,17 +481,20 @@ impl Guard {
         }
         self.settle(true);
         let status = self.ended.unwrap_or_default();
+        let changes = self.session.watch.changes();
+        changes.iter().for_each(|change| self.session.log.write("changed", change.fields()));
         let message = match self.start_failure(status) {
             Some(code) => Message::Failed(code),
             None if self.failed => Message::Failed(OWN_FAILURE),
+            None if status == 0 && changes.iter().any(|change| change.fails) => Message::Failed(OWN_FAILURE),
             None if self.session.fail_on_refusal && status == 0 && self.count > 0 => {
                 Message::Ended(REFUSED << 8)
             }
             None => Message::Ended(status),
         };
         self.session.log.write("end", self.end_fields(status));
-        if self.session.report || self.count > 0 {
-            eprint!("{}", self.end_report());
+        if self.session.report || self.count > 0 || !changes.is_empty() {
+            eprint!("{}", self.end_report(&changes));
         }
         self.link.get_ref().say(message);
     }
@@ -519,7 +526,7 @@ impl Guard {
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    fn end_report(&self) -> String {
+    fn end_report(&self, changes: &[Change]) -> String {
         let what = if self.session.audit { "would have been refused" } else { "refused" };
         let rung = self.session.foothold.rung;
         let mut text = format!("blastradius: {} {what} ({} rung)\n", thousands(self.count), rung.name());
@@ -528,6 +535,9 @@ impl Guard {
         }
         if let Some(more) = self.count.checked_sub(self.refused.len() as u64).filter(|&more| more > 0) {
             text.push_str(&format!("  and {} more\n", thousands(more)));
+        }
+        for change in changes {
+            text.push_str(&format!("  {}\n", human::clean(&change.line())));
         }
         if matches!(rung, Rung::Landlock(_)) && !self.session.audit {
             text.push_str(

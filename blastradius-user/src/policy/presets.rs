@@ -179,28 +179,30 @@ pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path
     let mut paths = Vec::new();
     for preset in PRESETS {
         for text in preset.paths {
-            let Some(path) = absolute(world, home, text) else { continue };
-            let path = one_name(platform, super::paths::normalise(&path));
+            let Some((base, rest)) = anchor(world, home, text) else { continue };
+            let path = one_name(platform, super::paths::normalise(&base.join(rest)));
             if depth(&path) < 2 || text.starts_with('$') && refuse(&path) {
                 continue;
             }
-            paths.push(StatePath { preset, pattern: Pattern::new(&path.to_string_lossy(), fold) });
+            let base = one_name(platform, super::paths::normalise(&base));
+            paths.push(StatePath { preset, pattern: Pattern::below(&base, rest, fold) });
         }
     }
     paths
 }
 
-fn absolute(world: &dyn World, home: Option<&Path>, text: &str) -> Option<PathBuf> {
+/// The directory that a path of the table begins with, whose name is meant as it is, and the rest.
+fn anchor<'t>(world: &dyn World, home: Option<&Path>, text: &'t str) -> Option<(PathBuf, &'t str)> {
     if let Some(rest) = text.strip_prefix("~/") {
-        return Some(home?.join(rest));
+        return Some((home?.to_path_buf(), rest));
     }
     if let Some(rest) = text.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
         let value = world.env(name)?;
         let value = Path::new(&*value);
-        return value.is_absolute().then(|| value.join(rest));
+        return value.is_absolute().then(|| (value.to_path_buf(), rest));
     }
-    Some(text.into())
+    Some((PathBuf::from("/"), text.trim_start_matches('/')))
 }
 
 #[cfg(test)]
