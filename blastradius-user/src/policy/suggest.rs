@@ -14,7 +14,7 @@ use blastradius_common::{RuleId, Verdict, Zone};
 
 use crate::shell::world::{GitState, Kind, Look, Meta, MountPoint, Platform, World};
 
-use super::config::{Waiting, fingerprint};
+use super::config::Waiting;
 use super::pattern::Pattern;
 use super::trust::TrustStore;
 use super::{CONFIG_NAME, Policy, Start, rules, scope};
@@ -485,6 +485,7 @@ impl World for Amended<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::config::fingerprint;
     use crate::shell::world::memory::MemoryWorld;
 
     fn world() -> MemoryWorld {
