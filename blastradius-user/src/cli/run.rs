@@ -90,7 +90,9 @@ fn prepare(args: Args) -> Result<Session> {
     let policy = system.session_policy(std::slice::from_ref(&state));
     mended(&policy)?;
     let watch = Watch::begin(&policy, &system, account.is_none());
-    let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
+    let (plan, cut) = policy.plan_and_rest(&system);
+    within_reach(&cut, wanted.accept_unenforced)?;
+    let foothold = ladder::choose(&wanted, &plan, &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
     let mut env: Vec<_> = std::env::vars_os().collect();
     if let Some(account) = &account {
@@ -128,6 +130,18 @@ fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
 fn mended(policy: &Policy) -> Result<()> {
     let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
     anyhow::ensure!(errors.is_empty(), "the policy must be mended before anything is started:{errors}");
+    Ok(())
+}
+
+/// A line that matches more than was looked at is not wholly in the kernel.
+fn within_reach(cut: &[String], accepted: bool) -> Result<()> {
+    let lines: String = cut.iter().map(|line| format!("\n  {line}")).collect();
+    let what =
+        "these lines match more than is looked at at the start; beyond it only the text layer knows them";
+    anyhow::ensure!(cut.is_empty() || accepted, "{what}. To start all the same: --accept-unenforced{lines}");
+    if !cut.is_empty() {
+        anstream::eprintln!("blastradius: {what}:{lines}");
+    }
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! The policy compiled for the enforcing back ends: the marks of the policy, made explicit for what exists now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -20,23 +20,25 @@ const ENTRY_LIMIT: usize = 4096;
 /// How many paths one pattern may stand for.
 const MATCH_LIMIT: usize = 4096;
 
+/// How many entries are looked at for one pattern with `**` in the middle. Such a line asks for a walk.
+const WALK_LIMIT: usize = 50_000;
+
 impl Policy {
     /// The policy as a list of marks. Unlike judging, this looks at the directories that patterns and the floor name; it
-    /// walks no tree.
+    /// walks a tree only for a pattern with `**` in the middle, and only so far.
     pub fn plan(&self, world: &dyn World) -> Plan {
-        let mut compiler = Compiler { policy: self, world, entries: BTreeMap::new() };
+        self.plan_and_rest(world).0
+    }
+
+    /// The plan, and the lines that match more than is looked at: what lies beyond, only the text layer knows.
+    pub fn plan_and_rest(&self, world: &dyn World) -> (Plan, Vec<String>) {
+        let mut compiler = Compiler { policy: self, world, entries: BTreeMap::new(), cut: Vec::new() };
         compiler.marks();
         compiler.places();
         compiler.states();
         compiler.patterns();
-        compiler.into_plan()
-    }
-
-    /// The lines that a finite list of marks cannot say: `**` in the middle of a pattern. The text layer judges by them;
-    /// the back ends know of what their last component matches directly below the part without wildcards.
-    pub fn unplanned(&self) -> Vec<String> {
-        let deep = self.marks.patterns().iter().filter(|mark| mark.pattern.is_deep());
-        deep.map(|mark| mark.stated.origin.to_string()).collect()
+        let cut = std::mem::take(&mut compiler.cut);
+        (compiler.into_plan(), cut)
     }
 }
 
@@ -44,6 +46,8 @@ struct Compiler<'a> {
     policy: &'a Policy,
     world: &'a dyn World,
     entries: BTreeMap<PathBuf, Entry>,
+    /// Lines that match more than was looked at.
+    cut: Vec<String>,
 }
 
 impl Compiler<'_> {
@@ -87,7 +91,7 @@ impl Compiler<'_> {
                 continue;
             }
             let origin = format!("preset: {}", state.preset.tool);
-            for path in self.expand(&state.pattern) {
+            for path in self.expand(&state.pattern).paths {
                 // A mark that a person or the floor put there decides.
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
                 let nearest = self.policy.zone(self.world, &real);
@@ -103,7 +107,11 @@ impl Compiler<'_> {
 
     fn patterns(&mut self) {
         for mark in self.policy.marks.patterns() {
-            for path in self.expand(&mark.pattern) {
+            let Matches { paths, is_cut } = self.expand(&mark.pattern);
+            if is_cut {
+                self.cut.push(mark.stated.origin.to_string());
+            }
+            for path in paths {
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
                 let own = self.policy.zone(self.world, &real);
                 let entry = self.entries.entry(real).or_default();
@@ -122,27 +130,34 @@ impl Compiler<'_> {
         names.into_iter().map(|(name, _)| dir.join(name)).collect()
     }
 
-    /// The paths that a pattern matches now, without walking: a `**` in the middle matches at its own place only.
-    fn expand(&self, pattern: &Pattern) -> Vec<PathBuf> {
+    /// The paths that a pattern matches now, nearest first. No link is followed.
+    fn expand(&self, pattern: &Pattern) -> Matches {
         if let Some(path) = pattern.literal() {
-            return vec![path];
+            return Matches { paths: vec![path], is_cut: false };
         }
-        let mut found = Vec::new();
-        let mut todo = vec![pattern.literal_prefix()];
-        while let Some(dir) = todo.pop() {
-            for (name, kind) in self.world.read_dir(&dir, ENTRY_LIMIT).unwrap_or_default() {
+        let mut found = Matches::default();
+        let mut todo = VecDeque::from([pattern.literal_prefix()]);
+        let mut looked = 0;
+        while let Some(dir) = todo.pop_front() {
+            let entries = self.world.read_dir(&dir, ENTRY_LIMIT).unwrap_or_default();
+            looked += entries.len();
+            found.is_cut |= entries.len() >= ENTRY_LIMIT;
+            for (name, kind) in entries {
+                let is_git = name == ".git";
                 let at = dir.join(name);
-                if pattern.match_depth(&at) == Some(paths::depth(&at)) {
-                    found.push(at);
+                let depth = paths::depth(&at);
+                if pattern.match_depth(&at) == Some(depth) {
+                    found.paths.push(at);
                 } else if kind == Kind::Directory
-                    && !pattern.is_deep()
-                    && pattern.is_longer_than(paths::depth(&at))
+                    // What lies in a git directory is marked by its own names.
+                    && (pattern.is_longer_than(depth) || pattern.is_deep() && !is_git)
                 {
-                    todo.push(at);
+                    todo.push_back(at);
                 }
-                if found.len() + todo.len() > MATCH_LIMIT {
-                    return found;
-                }
+            }
+            if found.paths.len() + todo.len() > MATCH_LIMIT || looked > WALK_LIMIT {
+                found.is_cut = true;
+                return found;
             }
         }
         found
@@ -169,6 +184,14 @@ impl Compiler<'_> {
         }
         plan
     }
+}
+
+/// What a pattern matches.
+#[derive(Default)]
+struct Matches {
+    paths: Vec<PathBuf>,
+    /// There was more to look at than is looked at.
+    is_cut: bool,
 }
 
 /// Zones that matter for an object that does not exist yet.
