@@ -92,14 +92,20 @@ impl Compiler<'_> {
             }
             let origin = format!("preset: {}", state.preset.tool);
             for path in self.expand(&state.pattern).paths {
-                // A mark that a person or the floor put there decides.
+                // A mark that a person or the floor put there decides: of the directory itself, of what lies in it, or both.
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
-                let nearest = self.policy.zone(self.world, &real);
-                if nearest.zone == Zone::State && nearest.own {
-                    let stated = Some(Stated { zone: Zone::State, origin: origin.clone().into() });
+                let own = self.policy.zone(self.world, &real);
+                let inside = self.policy.zone(self.world, &real.join("\u{1}"));
+                let stated = || Some(Stated { zone: Zone::State, origin: origin.clone().into() });
+                let by_it = [own.zone == Zone::State && own.own, inside.zone == Zone::State && !inside.own];
+                if by_it.contains(&true) {
                     let entry = self.entries.entry(real).or_default();
-                    entry.own = stated.clone();
-                    entry.below = stated;
+                    if by_it[0] {
+                        entry.own = stated();
+                    }
+                    if by_it[1] {
+                        entry.below = stated();
+                    }
                 }
             }
         }
@@ -143,14 +149,14 @@ impl Compiler<'_> {
             looked += entries.len();
             found.is_cut |= entries.len() >= ENTRY_LIMIT;
             for (name, kind) in entries {
-                let is_git = name == ".git";
+                // Git's own store: thousands of names, none of them a person's.
+                let is_store = name == "objects" && dir.ends_with(".git");
                 let at = dir.join(name);
                 let depth = paths::depth(&at);
                 if pattern.match_depth(&at) == Some(depth) {
                     found.paths.push(at);
                 } else if kind == Kind::Directory
-                    // What lies in a git directory is marked by its own names.
-                    && (pattern.is_longer_than(depth) || pattern.is_deep() && !is_git)
+                    && (pattern.is_longer_than(depth) || pattern.is_deep() && !is_store)
                 {
                     todo.push_back(at);
                 }
@@ -228,14 +234,14 @@ fn name_mark(path: &Path, entry: &Entry) -> Option<NameMark> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::policy::Start;
     use crate::shell::world::Platform;
     use crate::shell::world::memory::MemoryWorld;
 
     /// The zone as a back end finds it: the nearest mark or name above, a denied one anywhere above wins.
-    fn planned(plan: &Plan, path: &Path) -> Zone {
+    pub(in crate::policy) fn planned(plan: &Plan, path: &Path) -> Zone {
         let mut nearest = None;
         let mut child: Option<&Path> = None;
         for ancestor in path.ancestors() {
@@ -284,7 +290,8 @@ mod tests {
         "/mnt",
         "/app",
     ];
-    const NAMES: &[&str] = &["a", "b", ".c", ".cache", "build", ".git", "data"];
+    const NAMES: &[&str] =
+        &["a", "b", ".c", ".cache", "build", ".git", "data", "x.log", "keys.pem", "[odd]*"];
     const LINES: &[&str] = &[
         "allow ./build",
         "allow ./build/**",
@@ -296,6 +303,18 @@ mod tests {
         "deny /srv/a",
         "allow /tmp/**",
         "deny <repo>/a/.git",
+        "deny *.pem",
+        "deny **/*.log",
+        "deny ./**/data/**",
+        "allow ./a/**/build",
+        "allow ./[ab]/**",
+        "deny ./b/*/?",
+        "allow ./link/**",
+        "deny ./link",
+        "allow <repo>/**",
+        "deny $HOME/.cache",
+        "allow $TMPDIR/**",
+        "deny ./vendor/.git",
     ];
 
     fn path(dice: &mut Dice) -> String {
@@ -313,7 +332,11 @@ mod tests {
             .env("HOME", "/home/dev")
             .env("PATH", "/usr/bin")
             .file("/usr/bin/pip", "")
-            .file("/usr/bin/npm", "");
+            .file("/usr/bin/npm", "")
+            .file("/usr/bin/cargo", "")
+            .env("TMPDIR", "/tmp")
+            .env("VIRTUAL_ENV", &path(dice))
+            .env("CARGO_HOME", &path(dice));
         let mut paths: Vec<String> = (0..30).map(|_| path(dice)).collect();
         paths.push("/home/dev/.cache/pip/x".into());
         paths.push("/usr/local/lib/python3.11/site".into());
@@ -327,6 +350,15 @@ mod tests {
                 ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
                     .map(|rest| format!("{root}{rest}")),
             );
+            if dice.roll(3) == 0 {
+                let nested = format!("{root}/{}", dice.pick(&["a", "vendor", "a/b"]));
+                world = world.work_tree(&nested);
+                paths.extend(["", "/.git/refs/heads", "/.git/index"].map(|rest| format!("{nested}{rest}")));
+            }
+            if dice.roll(3) == 0 {
+                world = world.link(&format!("{root}/link"), &path(dice));
+                paths.push(format!("{root}/link"));
+            }
             if dice.roll(2) == 0 {
                 let lines: Vec<&str> = (0..dice.roll(4) + 1).map(|_| dice.pick(LINES)).collect();
                 world = world.file(&format!("{root}/.blastradius"), &lines.join("\n"));
@@ -346,7 +378,7 @@ mod tests {
 
     #[test]
     fn the_text_layers_zone_is_the_zone_that_the_plan_gives() {
-        for seed in 0..120 {
+        for seed in 0..300 {
             let mut dice = Dice(seed);
             let (world, paths) = machine(&mut dice);
             let policy = Policy::load(&world, Start { session: seed % 2 == 0, ..Start::default() });
@@ -363,6 +395,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_pattern_with_stars_in_the_middle_binds_what_it_matches_now_and_says_when_it_was_too_much() {
+        let mut world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .work_tree("/home/dev/p")
+            .file("/home/dev/p/a/b/c/deep.key", "")
+            .file("/home/dev/p/.blastradius", "deny **/*.key")
+            .cwd("/home/dev/p");
+        let (plan, cut) = Policy::load(&world, Start::default()).plan_and_rest(&world);
+        assert_eq!(planned(&plan, Path::new("/home/dev/p/a/b/c/deep.key")), Zone::Denied);
+        assert_eq!((planned(&plan, Path::new("/home/dev/p/a/b/c/other")), cut), (Zone::Scope, vec![]));
+        for index in 0..MATCH_LIMIT {
+            world = world.dir(&format!("/home/dev/p/many/{index}"));
+        }
+        let (_, cut) = Policy::load(&world, Start::default()).plan_and_rest(&world);
+        assert_eq!(cut, [".blastradius:1: deny **/*.key"]);
     }
 
     #[test]

@@ -161,7 +161,7 @@ impl Policy {
         }
     }
 
-    fn outcome(&self, world: &dyn World, path: &Path, act: Act, mode: Mode) -> Verdict {
+    pub(super) fn outcome(&self, world: &dyn World, path: &Path, act: Act, mode: Mode) -> Verdict {
         let target = PathTarget {
             operand: Field::literal(&path.to_string_lossy()),
             base: Base::Known(Rc::new("/".into())),

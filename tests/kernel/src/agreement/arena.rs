@@ -125,7 +125,7 @@ impl Arena {
         if dice.once_in(2) {
             arena.repository("home/project/vendor/lib");
         }
-        for top in ["home/project", "home/project", "home/project", "home", "home/other", "srv", "tmp"] {
+        for top in ["home/project", "home/project", "home/project", "home", "srv", "tmp", "tmp", "tmp"] {
             for _ in 0..dice.roll(9) + 3 {
                 let depth = dice.roll(3) + 1;
                 let names: Vec<&str> = (0..depth).map(|_| *dice.pick(NAMES)).collect();
