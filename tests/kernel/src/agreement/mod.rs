@@ -203,12 +203,17 @@ fn zones(policy: &Policy, system: &System, act: &Act) -> Vec<Object> {
     if act.deed == Deed::Remove {
         below(&real, &mut paths);
     }
-    let object = |path: PathBuf| {
+    let object = |path: PathBuf, operation: Operation| {
         let zone = policy.zone(system, &path).zone;
         let (inode, content) = state(&path);
         Object { path, zone: zone.name(), permitted: zone.permits(operation), content, inode }
     };
-    paths.into_iter().map(object).collect()
+    let mut objects: Vec<Object> = paths.into_iter().map(|path| object(path, operation)).collect();
+    if act.deed == Deed::Replace {
+        // What takes the name leaves its own place.
+        objects.push(object(act.other.clone(), Operation::MoveOut));
+    }
+    objects
 }
 
 fn below(dir: &Path, paths: &mut Vec<PathBuf>) {
