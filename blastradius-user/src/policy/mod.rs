@@ -42,6 +42,8 @@ pub mod worktree;
 pub mod zones;
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod table;
 #[cfg(test)]
 mod widening;

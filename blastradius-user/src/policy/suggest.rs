@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use blastradius_common::{RuleId, Verdict, Zone};
 
-use crate::shell::world::{GitState, Kind, Look, Meta, MountPoint, Platform, World};
+use crate::shell::world::amended::Amended;
+use crate::shell::world::{Kind, Look, Meta, World};
 
 use super::config::Waiting;
 use super::pattern::Pattern;
@@ -384,7 +384,7 @@ impl Draft<'_> {
             content.extend_from_slice(line.as_bytes());
             content.push(b'\n');
         }
-        let world = Amended { world: self.world, file: self.file, content };
+        let world = Amended::new(self.world, self.file, &content);
         let policy =
             Policy::load(&world, Start { session: true, trust: Some(&Everyone), ..Start::default() });
         if let Some(error) = policy.errors().first() {
@@ -410,82 +410,11 @@ impl TrustStore for Everyone {
     }
 }
 
-/// The machine with one file changed.
-struct Amended<'a> {
-    world: &'a dyn World,
-    file: &'a Path,
-    content: Vec<u8>,
-}
-
-impl World for Amended<'_> {
-    fn platform(&self) -> Platform {
-        self.world.platform()
-    }
-
-    fn env(&self, name: &str) -> Option<Rc<str>> {
-        self.world.env(name)
-    }
-
-    fn env_names(&self) -> Vec<String> {
-        self.world.env_names()
-    }
-
-    fn cwd(&self) -> PathBuf {
-        self.world.cwd()
-    }
-
-    fn uid(&self) -> u32 {
-        self.world.uid()
-    }
-
-    fn home_of(&self, user: Option<&str>) -> Option<PathBuf> {
-        self.world.home_of(user)
-    }
-
-    fn homes(&self) -> Vec<PathBuf> {
-        self.world.homes()
-    }
-
-    fn look(&self, path: &Path) -> Look {
-        if path == self.file {
-            let size = self.content.len() as u64;
-            return Look::Found(Meta { kind: Kind::File, size, uid: self.world.uid(), nlink: 1 });
-        }
-        self.world.look(path)
-    }
-
-    fn read_link(&self, path: &Path) -> Option<PathBuf> {
-        self.world.read_link(path)
-    }
-
-    fn read_dir(&self, path: &Path, limit: usize) -> Option<Vec<(OsString, Kind)>> {
-        self.world.read_dir(path, limit)
-    }
-
-    fn read_file(&self, path: &Path, limit: usize) -> Option<Vec<u8>> {
-        if path == self.file {
-            return (self.content.len() <= limit).then(|| self.content.clone());
-        }
-        self.world.read_file(path, limit)
-    }
-
-    fn mounts(&self) -> Rc<[MountPoint]> {
-        self.world.mounts()
-    }
-
-    fn git_state(&self, root: &Path, below: &Path) -> Option<GitState> {
-        self.world.git_state(root, below)
-    }
-
-    fn which(&self, name: &str) -> Option<PathBuf> {
-        self.world.which(name)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::policy::config::fingerprint;
+    use crate::shell::world::Platform;
     use crate::shell::world::memory::MemoryWorld;
 
     fn world() -> MemoryWorld {
