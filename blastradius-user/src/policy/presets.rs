@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::world::World;
+use crate::shell::world::{Platform, World};
 
 use super::paths::{depth, one_name};
 use super::pattern::Pattern;
@@ -209,10 +209,11 @@ pub struct StatePath {
 /// A variable's value counts only where it is a place of its own: absolute, at least two components deep.
 pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path) -> bool) -> Vec<StatePath> {
     let platform = world.platform();
-    let fold = platform == crate::shell::world::Platform::MacOs;
+    let fold = platform == Platform::MacOs;
     let mut paths = Vec::new();
     for preset in PRESETS {
-        for text in preset.paths {
+        let elsewhere = |text: &&&str| text.starts_with("~/Library/") && platform == Platform::Linux;
+        for text in preset.paths.iter().filter(|text| !elsewhere(text)) {
             let Some((base, rest)) = anchor(world, home, text) else { continue };
             let path = one_name(platform, super::paths::normalise(&base.join(rest)));
             if depth(&path) < 2 || text.starts_with('$') && refuse(&path) {
@@ -242,7 +243,6 @@ fn anchor<'t>(world: &dyn World, home: Option<&Path>, text: &'t str) -> Option<(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::world::Platform;
     use crate::shell::world::memory::MemoryWorld;
 
     fn world() -> MemoryWorld {
@@ -301,7 +301,8 @@ mod tests {
 
     /// A machine on which one tool is there, and where its first path below the home leads to.
     fn with(preset: &Preset, present: bool, denied: bool) -> Option<(MemoryWorld, String)> {
-        let owned = preset.paths.iter().find(|path| path.starts_with("~/"))?.replacen('~', "/home/dev", 1);
+        let here = |path: &&&str| path.starts_with("~/") && !path.starts_with("~/Library/");
+        let owned = preset.paths.iter().find(here)?.replacen('~', "/home/dev", 1);
         let mut world = MemoryWorld::new(Platform::Linux)
             .account("dev", "/home/dev")
             .env("HOME", "/home/dev")
