@@ -24,6 +24,26 @@ pub(super) struct Args {
     require: Require,
 }
 
+/// What would bring what is missing. docs/troubleshooting.md says more about each.
+mod advice {
+    pub(super) const POLICY: &str = "mend the lines that are named";
+    pub(super) const LOG: &str = "set XDG_STATE_HOME to a directory that can be written";
+    pub(super) const PRIVILEGE: &str = "start as root (or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN)";
+    pub(super) const BTF: &str =
+        "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (that of the distribution, as a rule)";
+    /// `LIST` stands for the security modules that are active.
+    pub(super) const LSM: &str = "add `lsm=LIST,bpf` to the kernel command line: in GRUB_CMDLINE_LINUX of /etc/default/grub, then \
+                                  update-grub (Debian, Ubuntu) or grubby --update-kernel=ALL --args=lsm=LIST,bpf (Fedora, RHEL)";
+    pub(super) const OUTSIDE: &str = "where loading eBPF programs is forbidden from outside (a virtual machine's or container's host), \
+                                      only that host can change it";
+    pub(super) const LANDLOCK: &str = "Linux 5.13 or newer with `landlock` in `lsm=`; in a container, a seccomp profile that allows \
+                                       landlock_create_ruleset, landlock_add_rule and landlock_restrict_self";
+    pub(super) const SUDO: &str = "start as root with --user USER";
+
+    #[cfg(test)]
+    pub(super) const ALL: &[&str] = &[POLICY, LOG, PRIVILEGE, BTF, LSM, OUTSIDE, LANDLOCK, SUDO];
+}
+
 /// One thing that was tried.
 struct Check {
     name: &'static str,
@@ -94,7 +114,7 @@ fn check_policy(policy: &Policy) -> Check {
         } else {
             Err(errors.join("; "))
         },
-        change: (!errors.is_empty()).then(|| "mend the lines that are named".to_owned()),
+        change: (!errors.is_empty()).then(|| advice::POLICY.to_owned()),
     }
 }
 
@@ -108,7 +128,7 @@ fn check_log(state: &Path) -> Check {
     Check {
         name: "log",
         serves: "keeps what was refused",
-        change: outcome.is_err().then(|| "set XDG_STATE_HOME to a directory that can be written".to_owned()),
+        change: outcome.is_err().then(|| advice::LOG.to_owned()),
         outcome: outcome.map_err(|error| error.to_string()),
     }
 }
@@ -125,22 +145,16 @@ fn check_kernel(outcome: &Result<String, PassedOver>) -> Check {
 /// The change that most often helps, by what is seen here.
 fn kernel_change() -> String {
     if !nix::unistd::Uid::effective().is_root() {
-        return "start as root (or with CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN)".to_owned();
+        return advice::PRIVILEGE.to_owned();
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (that of the distribution, as a rule)".to_owned();
+        return advice::BTF.to_owned();
     }
     match std::fs::read_to_string("/sys/kernel/security/lsm") {
         Ok(list) if !list.split(',').any(|lsm| lsm.trim() == "bpf") => {
-            let list = list.trim();
-            format!(
-                "add `lsm={list},bpf` to the kernel command line: in GRUB_CMDLINE_LINUX of /etc/default/grub, then \
-                 update-grub (Debian, Ubuntu) or grubby --update-kernel=ALL --args=lsm={list},bpf (Fedora, RHEL)"
-            )
+            advice::LSM.replace("LIST", list.trim())
         }
-        _ => "where loading eBPF programs is forbidden from outside (a virtual machine's or container's host), only that \
-              host can change it"
-            .to_owned(),
+        _ => advice::OUTSIDE.to_owned(),
     }
 }
 
@@ -156,11 +170,7 @@ fn check_landlock(outcome: &Result<Foothold, String>) -> Check {
         name: "landlock rung",
         serves: "refuses destruction outside scope, without privilege",
         outcome: outcome.as_ref().map(seen).map_err(Clone::clone),
-        change: outcome.is_err().then(|| {
-            "Linux 5.13 or newer with `landlock` in `lsm=`; in a container, a seccomp profile that allows landlock_create_ruleset, \
-             landlock_add_rule and landlock_restrict_self"
-                .to_owned()
-        }),
+        change: outcome.is_err().then(|| advice::LANDLOCK.to_owned()),
     }
 }
 
@@ -186,7 +196,7 @@ fn check_privileges() -> Check {
         } else {
             Err("no_new_privs is set".to_owned())
         },
-        change: (!full).then(|| "start as root with --user USER".to_owned()),
+        change: (!full).then(|| advice::SUDO.to_owned()),
     }
 }
 
@@ -230,4 +240,20 @@ fn print_json(checks: &[Check], gaps: Option<&Foothold>, enough: bool) -> io::Re
         "unenforced": gaps,
     });
     writeln!(io::stdout(), "{document}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_advice_is_in_the_page_on_trouble() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/troubleshooting.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        // Lines of the page may break anywhere.
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for advice in advice::ALL {
+            assert!(page.contains(advice), "docs/troubleshooting.md does not speak of: {advice}");
+        }
+    }
 }
