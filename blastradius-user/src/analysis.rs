@@ -51,8 +51,8 @@ pub fn analyze(subject: &Subject, world: &dyn World, policy: &Policy, asker: Ask
     report(subject, &evaluate(subject, world, &options(policy)), world, policy, asker)
 }
 
-/// Judges a command, and says what it does.
-pub fn analyze_effects(
+/// Judges a command and gives the effects that were judged, too.
+pub fn analyze_with_effects(
     subject: &Subject,
     world: &dyn World,
     policy: &Policy,

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 
@@ -12,13 +12,14 @@ use crate::guard::child::OWN_FAILURE;
 use crate::guard::front::{self, Birth};
 use crate::guard::identity;
 use crate::guard::judge::MakeJudge;
+use crate::guard::kernel_rung::KernelRung;
 use crate::guard::ladder::{self, Foothold, Require, Rung, Wanted};
 use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
 use crate::policy::Policy;
-use crate::policy::mode::Mode;
+use crate::policy::mode::{Backing, Mode};
 use crate::system::System;
 use crate::undo::keep::Keeper;
 use crate::undo::limits::Limits;
@@ -47,6 +48,9 @@ pub(super) struct Args {
     /// Print the end report even if nothing was refused
     #[arg(long)]
     report: bool,
+    /// How long a question at this terminal waits for an answer; `0s`: nobody is asked there
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
+    answer_within: Duration,
     /// Keep nothing for `blastradius undo`
     #[arg(long)]
     no_undo: bool,
@@ -120,6 +124,7 @@ fn prepare(args: Args) -> Result<Session> {
         audit: args.audit,
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
+        patience: args.answer_within,
     })
 }
 
@@ -131,13 +136,17 @@ fn judges(
     keeper: Option<Arc<Keeper>>,
 ) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
-        Rung::Kernel(_) | Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
-        Rung::Kernel(_) | Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
+        _ if audit => Uncovered::everything(),
+        Rung::Kernel(_) => Uncovered::by(Backing::Telling, &foothold.unenforced),
+        Rung::Landlock(_) => Uncovered::by(Backing::Mute, &foothold.unenforced),
+        Rung::TextOnly => Uncovered::everything(),
     };
+    let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
     let uncovered = Arc::new(uncovered);
     Arc::new(move || {
-        let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Unattended);
-        Box::new(analyst.with_keeper(keeper.clone()))
+        // What is to be confirmed becomes a question, and a refusal where nobody answers it.
+        let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
+        Box::new(analyst.with_grants(grants.clone()).with_keeper(keeper.clone()))
     })
 }
 

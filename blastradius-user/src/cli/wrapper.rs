@@ -50,7 +50,7 @@ fn judge(args: &Args) -> Result<bool> {
     let asks = args.ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let mode = if asks { Mode::Interactive } else { Mode::Unattended };
     let asker = Asker { mode, surface: Surface::Wrapper };
-    let (report, effects) = analysis::analyze_effects(&subject(&args.argv), &system, &policy, asker);
+    let (report, effects) = analysis::analyze_with_effects(&subject(&args.argv), &system, &policy, asker);
     let report = kept(report, &effects, &system, policy, mode);
     if report.verdict != Verdict::Allow {
         anstream::eprint!("{}", human::render(&report));

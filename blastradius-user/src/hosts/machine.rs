@@ -40,7 +40,7 @@ impl Judge for Machine {
             }
             Question::File(act, path) => return of_file(*act, path, &system, &policy, asker),
         };
-        let (report, effects) = analysis::analyze_effects(&subject, &system, &policy, asker);
+        let (report, effects) = analysis::analyze_with_effects(&subject, &system, &policy, asker);
         kept(report, &effects, &system, policy, asker)
     }
 
