@@ -28,6 +28,8 @@ mod scope;
 mod shell;
 mod trust;
 #[cfg(target_os = "linux")]
+mod undo;
+#[cfg(target_os = "linux")]
 mod why;
 mod wrapper;
 
@@ -75,6 +77,9 @@ enum Command {
     /// Explain the last refusal
     #[cfg(target_os = "linux")]
     Why(why::Args),
+    /// Take back what was destroyed inside scope
+    #[cfg(target_os = "linux")]
+    Undo(undo::Args),
     /// Judge what an agent's hook hands over: one JSON document in, one out
     Hook(hook::Args),
     /// Put the hook into an agent's settings
@@ -127,6 +132,8 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Log(args)) => log::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Why(args)) => why::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Undo(args)) => undo::main(args),
         Some(Command::Hook(args)) => hook::main(args),
         Some(Command::Install(args)) => install::main(args, install::Direction::In),
         Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),

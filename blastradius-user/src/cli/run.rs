@@ -21,6 +21,9 @@ use crate::guard::supervise::{Session, supervise};
 use crate::policy::Policy;
 use crate::policy::mode::{Backing, Mode};
 use crate::system::System;
+use crate::undo::keep::Keeper;
+use crate::undo::limits::Limits;
+use crate::undo::session as undo;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -48,6 +51,9 @@ pub(super) struct Args {
     /// How long a question at this terminal waits for an answer; `0s`: nobody is asked there
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
     answer_within: Duration,
+    /// Keep nothing for `blastradius undo`
+    #[arg(long)]
+    no_undo: bool,
     /// The agent and its arguments
     #[arg(last = true, required = true, value_name = "AGENT")]
     argv: Vec<OsString>,
@@ -90,17 +96,22 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy = system.session_policy(std::slice::from_ref(&state));
+    let kept = undo::state_of(account.as_ref(), &state);
+    let policy = Arc::new(system.session_policy(&[state.clone(), kept.clone()]));
     mended(&policy)?;
+    let limits = if args.no_undo { None } else { Limits::of_environment()? };
     let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
+    let identity = account.as_ref().map(|account| account.identity.clone());
+    let keeper =
+        limits.and_then(|limits| undo::begin(&kept, &name, policy.clone(), identity, limits, &system));
     let mut env: Vec<_> = std::env::vars_os().collect();
     if let Some(account) = &account {
         env.retain(|(name, _)| !account.variables.iter().any(|(set, _)| set == name));
         env.extend(account.variables.iter().cloned());
     }
     env.push(("BLASTRADIUS_SESSION".into(), name.into()));
-    let make_judge = judges(policy, &foothold, args.audit);
+    let make_judge = judges(policy, &foothold, args.audit, keeper.clone());
     Ok(Session {
         program,
         argv: args.argv,
@@ -109,6 +120,7 @@ fn prepare(args: Args) -> Result<Session> {
         foothold,
         log,
         make_judge: Some(make_judge),
+        keeper,
         audit: args.audit,
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
@@ -117,7 +129,12 @@ fn prepare(args: Args) -> Result<Session> {
 }
 
 /// The exec layer looks after what the rung does not. In an audit no rung is in force.
-fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
+fn judges(
+    policy: Arc<Policy>,
+    foothold: &Foothold,
+    audit: bool,
+    keeper: Option<Arc<Keeper>>,
+) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
         _ if audit => Uncovered::everything(),
         Rung::Kernel(_) => Uncovered::by(Backing::Telling, &foothold.unenforced),
@@ -125,10 +142,12 @@ fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
         Rung::TextOnly => Uncovered::everything(),
     };
     let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
-    let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));
-    // What is to be confirmed becomes a question, and a refusal where nobody answers it.
-    let analyst = move || Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
-    Arc::new(move || Box::new(analyst().with_grants(grants.clone())))
+    let uncovered = Arc::new(uncovered);
+    Arc::new(move || {
+        // What is to be confirmed becomes a question, and a refusal where nobody answers it.
+        let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
+        Box::new(analyst.with_grants(grants.clone()).with_keeper(keeper.clone()))
+    })
 }
 
 /// A policy that says something it must not say protects nothing for certain, so nothing is started under it.

@@ -41,6 +41,7 @@ use super::summary::Summary;
 use super::terminal::Terminal;
 use super::tty;
 use crate::analysis;
+use crate::undo::keep::Keeper;
 
 /// What is to be run, and how.
 pub struct Session {
@@ -58,6 +59,8 @@ pub struct Session {
     pub log: Log,
     /// Makes judges; `None`: no exec layer.
     pub make_judge: Option<Arc<MakeJudge>>,
+    /// Keeps what would be lost.
+    pub keeper: Option<Arc<Keeper>>,
     /// Refuse nothing, write down what would have been refused.
     pub audit: bool,
     /// Print the end report even if nothing was refused.
@@ -506,7 +509,8 @@ impl Guard {
             None => Message::Ended(status),
         };
         self.session.log.write("end", self.end_fields(status));
-        if self.session.report || self.summary.count() > 0 {
+        let kept = self.session.keeper.as_ref().is_some_and(|keeper| !keeper.report().is_empty());
+        if self.session.report || self.summary.count() > 0 || kept {
             eprint!("{}", self.end_report());
         }
         self.link.get_ref().say(message);
@@ -561,6 +565,9 @@ impl Guard {
                 "  {} more were refused by the kernel and found no room in its record\n",
                 thousands(lost)
             ));
+        }
+        for line in self.session.keeper.iter().flat_map(|keeper| keeper.report()) {
+            text.push_str(&format!("  {line}\n"));
         }
         if self.session.log.dropped() > 0 {
             text.push_str(&format!(
