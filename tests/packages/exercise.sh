@@ -7,6 +7,9 @@ ground=$(mktemp -d /var/tmp/blastradius-exercise-XXXXXX)
 trap 'rm -rf "$ground"' EXIT
 export HOME=$ground/home XDG_STATE_HOME=$ground/state
 mkdir -p "$HOME/project/build" "$HOME/photos"
+# A work tree, on machines without git, too.
+mkdir -p "$HOME/project/.git/objects" "$HOME/project/.git/refs"
+echo 'ref: refs/heads/main' >"$HOME/project/.git/HEAD"
 echo 'worth keeping' >"$HOME/photos/a.jpg"
 touch "$HOME/project/build/object"
 cd "$HOME/project" || exit 1
@@ -42,7 +45,7 @@ question() {
 }
 expect 0 question 'ls -l'
 [ -z "$said" ] || fail "the hook has something to say about ls: $said"
-expect 0 question 'rm -rf ~/photos'
+expect 2 question 'rm -rf ~'
 holds '"deny"'
 
 # Nothing in a text: the shell that runs under the guard finds out by itself what it is to remove.

@@ -45,11 +45,17 @@ fn scratch() -> tempfile::TempDir {
     tempfile::Builder::new().prefix("packages-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a directory")
 }
 
+/// Runs a command, and returns whether it succeeded and all that it says.
+fn said(command: &mut Command) -> (bool, String) {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+}
+
 /// Runs a command that must succeed, and returns all that it says.
 fn done(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
-    let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
-    assert!(output.status.success(), "{command:?}: {}\n{said}", output.status);
+    let (ok, said) = said(command);
+    assert!(ok, "{command:?} failed:\n{said}");
     said
 }
 

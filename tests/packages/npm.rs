@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::agents::cache::{self, Programs};
 use crate::agents::table::AGENTS;
-use crate::{done, exercise, package, scratch};
+use crate::{done, exercise, package, said, scratch};
 
 /// Installs it below a directory, and returns where it lies.
 fn installed(prefix: &Path) -> PathBuf {
@@ -94,9 +94,16 @@ fn pi_takes_the_package_for_one_of_its_own() {
         let mut command = Command::new(cache.join(&agent));
         command.args(arguments).env_clear().env("PATH", path).current_dir(place.path());
         command.envs([("HOME", place.path()), ("PI_CODING_AGENT_DIR", &place.path().join("agent"))]);
-        done(command.envs([("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0"), ("PI_SKIP_VERSION_CHECK", "1")]))
+        said(command.envs([("PI_OFFLINE", "1"), ("PI_TELEMETRY", "0"), ("PI_SKIP_VERSION_CHECK", "1")]))
     };
-    pi(&["install", &package.display().to_string()]);
-    let said = pi(&["list"]);
-    assert!(said.contains("package"), "{said}");
+    let (ok, said) = pi(&["install", &package.display().to_string()]);
+    assert!(ok, "{said}");
+    let (_, said) = pi(&["list"]);
+    assert!(said.contains(&package.display().to_string()), "{said}");
+
+    // It loads: an extension that does not ends pi before it asks for an answer, which nobody gives here.
+    let models = r#"{"providers":{"fake":{"baseUrl":"http://127.0.0.1:9/v1","api":"openai-completions","apiKey":"test","models":[{"id":"fake-model"}]}}}"#;
+    fs::write(place.path().join("agent/models.json"), models).expect("written");
+    let (_, said) = pi(&["-p", "--model", "fake/fake-model", "hello"]);
+    assert!(said.contains("onnection error") && !said.contains("extension"), "{said}");
 }

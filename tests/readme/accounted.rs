@@ -47,6 +47,10 @@ pub(crate) const ACCOUNTED: &[(&str, By)] = &[
         "cargo build --release --locked --package blastradius-user",
         Test("tests/packages/source.rs", "fn the_source_archive_installs_offline"),
     ),
+    (
+        "cargo install --locked --path packaging/otlp",
+        Test("packaging/otlp/tests/collector.rs", "fn each_record_is_sent_once"),
+    ),
     ("cargo test -p blastradius-user --lib", Test(STEPS, "unit and integration tests")),
     ("cargo test", Test(STEPS, "unit and integration tests")),
     ("cargo deny", Elsewhere("its database comes over the network")),

@@ -134,6 +134,22 @@ mod tests {
         assert_eq!(read(""), None);
     }
 
+    #[test]
+    fn no_source_of_ours_names_a_network_socket() {
+        fn rust_files(directory: &std::path::Path) -> Vec<PathBuf> {
+            let paths = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
+            paths.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] }).collect()
+        }
+        let files = rust_files(&house::root().join("blastradius-user/src"));
+        assert!(files.len() > 100, "this looks at the wrong place");
+        for file in files {
+            let text = fs::read_to_string(&file).unwrap();
+            for word in ["TcpStream", "TcpListener", "UdpSocket", "AF_INET", "getaddrinfo", "ToSocketAddrs"] {
+                assert!(!text.contains(word), "{}: {word}", file.display());
+            }
+        }
+    }
+
     /// The guard has no network code: whoever adds some meets this test.
     #[test]
     fn nothing_in_the_binary_speaks_to_a_network() {

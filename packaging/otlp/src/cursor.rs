@@ -17,7 +17,9 @@ pub(crate) struct Cursor {
 impl Cursor {
     /// Reads it. Where there is none, everything is new.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        let shown = || format!("{}: this is to say how far we came; remove it to send everything again", path.display());
+        let shown = || {
+            format!("{}: this is to say how far we came; remove it to send everything again", path.display())
+        };
         let offsets = match fs::read(path) {
             Ok(bytes) => serde_json::from_slice(&bytes).with_context(shown)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => BTreeMap::new(),

@@ -62,7 +62,8 @@ fn run(args: &Args) -> Result<()> {
         None => base(variable, below).map(|base| base.join(name)),
     };
     let logs = place(&args.logs, "XDG_STATE_HOME", ".local/state", "blastradius")?;
-    let mut cursor = Cursor::read(&place(&args.cursor, "XDG_CACHE_HOME", ".cache", "blastradius/otlp-cursor.json")?)?;
+    let mut cursor =
+        Cursor::read(&place(&args.cursor, "XDG_CACHE_HOME", ".cache", "blastradius/otlp-cursor.json")?)?;
     let host = args.host.clone().unwrap_or_else(host_name);
     let sender = Sender::new(&args.endpoint, &args.headers);
     let mut pause = LOOK_AGAIN;

@@ -7,8 +7,13 @@ use serde_json::{Map, Value, json};
 const SCHEMA: u64 = 1;
 
 /// How severe an event is: OTLP's number and text. Others are of interest only.
-const SEVERITIES: &[(&str, u8, &str)] =
-    &[("refused", 13, "WARN"), ("warned", 10, "INFO2"), ("audited", 10, "INFO2"), ("start", 9, "INFO"), ("end", 9, "INFO")];
+const SEVERITIES: &[(&str, u8, &str)] = &[
+    ("refused", 13, "WARN"),
+    ("warned", 10, "INFO2"),
+    ("audited", 10, "INFO2"),
+    ("start", 9, "INFO"),
+    ("end", 9, "INFO"),
+];
 
 /// The record of a line.
 pub(crate) fn record(line: &str) -> Result<Value> {
@@ -57,7 +62,9 @@ fn any(value: Value) -> Value {
     match value {
         Value::Null => json!({}),
         Value::Bool(value) => json!({ "boolValue": value }),
-        Value::Number(number) if number.is_i64() || number.is_u64() => json!({ "intValue": number.to_string() }),
+        Value::Number(number) if number.is_i64() || number.is_u64() => {
+            json!({ "intValue": number.to_string() })
+        }
         Value::Number(number) => json!({ "doubleValue": number }),
         Value::String(text) => json!({ "stringValue": text }),
         Value::Array(values) => {
@@ -93,7 +100,10 @@ mod tests {
         let line = r#"{"v":1,"time":"2026-01-02T03:04:05.678Z","session":"s","event":"refused","rule":"floor-path","resolved":"/home","pid":7,"reasons":["a","b"],"operation":null}"#;
         let record = record(line).unwrap();
         assert_eq!(record["timeUnixNano"], "1767323045678000000");
-        assert_eq!((&record["severityNumber"], &record["body"]["stringValue"]), (&json!(13), &json!("refused: floor-path: /home")));
+        assert_eq!(
+            (&record["severityNumber"], &record["body"]["stringValue"]),
+            (&json!(13), &json!("refused: floor-path: /home"))
+        );
         let attributes = record["attributes"].as_array().unwrap();
         let of = |key: &str| attributes.iter().find(|one| one["key"] == key).map(|one| one["value"].clone());
         assert_eq!(of("blastradius.pid"), Some(json!({"intValue": "7"})));
@@ -104,7 +114,9 @@ mod tests {
 
     #[test]
     fn what_is_no_record_of_this_schema_is_refused() {
-        for line in ["", "[]", "{}", r#"{"v":2,"time":"2026-01-02T03:04:05Z"}"#, r#"{"v":1,"time":"yesterday"}"#] {
+        for line in
+            ["", "[]", "{}", r#"{"v":2,"time":"2026-01-02T03:04:05Z"}"#, r#"{"v":1,"time":"yesterday"}"#]
+        {
             assert!(record(line).is_err(), "{line}");
         }
     }

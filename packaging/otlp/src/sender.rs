@@ -51,8 +51,9 @@ impl Sender {
         for (name, value) in &self.headers {
             request = request.header(name, value);
         }
-        let mut response =
-            request.send(export.to_string()).with_context(|| format!("the collector at {}", self.endpoint))?;
+        let mut response = request
+            .send(export.to_string())
+            .with_context(|| format!("the collector at {}", self.endpoint))?;
         let status = response.status().as_u16();
         let said = response.body_mut().read_to_string().unwrap_or_default();
         match status {
@@ -74,6 +75,8 @@ fn partly(said: &str) -> Sent {
     };
     match rejected {
         0 => Sent::Wholly,
-        some => Sent::Partly(format!("{some} records: {}", partial["errorMessage"].as_str().unwrap_or_default())),
+        some => {
+            Sent::Partly(format!("{some} records: {}", partial["errorMessage"].as_str().unwrap_or_default()))
+        }
     }
 }

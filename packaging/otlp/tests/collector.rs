@@ -49,7 +49,9 @@ fn sent(place: &Path, endpoint: &str) -> Output {
 }
 
 fn line(event: &str, more: &str) -> String {
-    format!("{{\"v\":1,\"time\":\"2026-01-02T03:04:05.678Z\",\"session\":\"s1\",\"event\":\"{event}\"{more}}}\n")
+    format!(
+        "{{\"v\":1,\"time\":\"2026-01-02T03:04:05.678Z\",\"session\":\"s1\",\"event\":\"{event}\"{more}}}\n"
+    )
 }
 
 fn log(place: &Path, name: &str, lines: &[String]) {
@@ -117,7 +119,8 @@ fn without_a_collector_it_says_so_and_keeps_its_place() {
     let place = tempfile::tempdir().unwrap();
     log(place.path(), "s1.jsonl", &[line("start", "")]);
     // A port that was free a moment ago.
-    let endpoint = format!("http://{}/v1/logs", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let endpoint =
+        format!("http://{}/v1/logs", TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
     let output = sent(place.path(), &endpoint);
     assert!(!output.status.success());
     assert!(String::from_utf8_lossy(&output.stderr).contains(&endpoint));

@@ -2,8 +2,13 @@
 
 mod acts;
 pub(crate) mod stage;
+mod svg;
 
-use std::{fs, path::Path, process::Command};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Args;
@@ -28,6 +33,9 @@ pub(crate) struct Request {
     /// Do not put the guard to the test
     #[arg(long)]
     unguarded: bool,
+    /// Draw it, too: a picture of a terminal, for a page
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
 }
 
 /// Both ways of an act.
@@ -59,6 +67,9 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         "\nFiles outside of the project, and files in the project, which are the agent's to delete:\n\n{}",
         table(&played)
     );
+    if let Some(file) = &request.svg {
+        fs::write(file, svg::picture(&played)).with_context(|| format!("cannot write {}", file.display()))?;
+    }
     let wrong: Vec<String> = played.iter().filter_map(wrong).collect();
     for complaint in &wrong {
         println!("{complaint}");

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use object::{
     Endianness,
     elf::{self, FileHeader64},
-    read::elf::{Dyn as _, FileHeader as _, SectionHeader as _},
+    read::elf::{Dyn as _, FileHeader as _, SectionHeader as _, Sym as _},
 };
 
 use super::tree;
@@ -17,6 +17,9 @@ pub(super) const BASELINE: Glibc = Glibc(2, 34);
 
 /// How large a release may be.
 const LARGEST: usize = 8 << 20;
+
+/// Without one of these nobody finds another machine.
+const NETWORK: &[&str] = &["getaddrinfo", "gethostbyname", "gethostbyname_r", "res_search", "__res_search"];
 
 /// A shared library, and the Debian package that has it.
 struct Library {
@@ -66,6 +69,8 @@ pub(super) struct Binary {
     pub(super) content: Vec<u8>,
     /// The shared libraries that it is loaded with.
     pub(super) needed: BTreeSet<String>,
+    /// The functions that it asks other libraries for.
+    imports: BTreeSet<String>,
     /// The newest version of the C library that a symbol is asked of.
     pub(super) glibc: Glibc,
     /// A place where it can be run.
@@ -79,8 +84,9 @@ impl Binary {
         let runnable = file.into_temp_path();
         proc::run(Command::new("strip").arg("--strip-all").arg("-o").arg(&runnable).arg(path))?;
         let content = fs::read(&runnable)?;
-        let (needed, glibc) = links(&content).with_context(|| format!("cannot read {}", path.display()))?;
-        Ok(Self { content, needed, glibc, runnable })
+        let Links { needed, imports, glibc } =
+            links(&content).with_context(|| format!("cannot read {}", path.display()))?;
+        Ok(Self { content, needed, imports, glibc, runnable })
     }
 
     /// Whether every system with that C library can load it.
@@ -100,6 +106,9 @@ impl Binary {
     pub(super) fn is_as_promised(&self) -> Result<()> {
         if !self.loads_everywhere() {
             bail!("the release needs libraries that are not everywhere: {}", self.libraries());
+        }
+        if let Some(name) = NETWORK.iter().find(|name| self.imports.contains(**name)) {
+            bail!("the release asks for {name}: the guard has no network code");
         }
         if self.glibc > BASELINE {
             bail!("the release needs glibc {}: {BASELINE} is promised", self.glibc);
@@ -133,8 +142,15 @@ fn known(name: &str) -> Option<&'static Library> {
     LIBRARIES.iter().find(|library| library.name == name)
 }
 
-/// The libraries that a program names, and the newest C library that it names symbols of.
-fn links(content: &[u8]) -> Result<(BTreeSet<String>, Glibc)> {
+/// What a program asks others for.
+struct Links {
+    needed: BTreeSet<String>,
+    imports: BTreeSet<String>,
+    glibc: Glibc,
+}
+
+/// Reads what the dynamic linker reads.
+fn links(content: &[u8]) -> Result<Links> {
     let header = FileHeader64::<Endianness>::parse(content)?;
     let endian = header.endian()?;
     let sections = header.sections(endian, content)?;
@@ -161,7 +177,14 @@ fn links(content: &[u8]) -> Result<(BTreeSet<String>, Glibc)> {
             }
         }
     }
-    Ok((needed, glibc))
+
+    let symbols = sections.symbols(endian, content, elf::SHT_DYNSYM)?;
+    let undefined = symbols.iter().filter(|symbol| symbol.is_undefined(endian));
+    let mut imports = BTreeSet::new();
+    for symbol in undefined {
+        imports.insert(text(symbol.name(endian, symbols.strings())?));
+    }
+    Ok(Links { needed, imports, glibc })
 }
 
 #[cfg(test)]
@@ -179,7 +202,8 @@ mod tests {
     #[test]
     fn this_program_is_read_like_any_other() {
         let ourselves = fs::read(std::env::current_exe().unwrap()).unwrap();
-        let (needed, glibc) = links(&ourselves).unwrap();
+        let Links { needed, imports, glibc } = links(&ourselves).unwrap();
+        assert!(imports.contains("malloc"), "{imports:?}");
         assert!(needed.contains("libc.so.6"), "{needed:?}");
         assert!(glibc >= Glibc(2, 14), "{glibc}");
         assert!(links(b"#!/bin/sh\n").is_err());
