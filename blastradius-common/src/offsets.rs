@@ -55,6 +55,8 @@ offsets! {
     binprm_file: "linux_binprm" "file",
     task_pid: "task_struct" "pid",
     task_tgid: "task_struct" "tgid",
+    task_nsproxy: "task_struct" "nsproxy",
+    nsproxy_mounts: "nsproxy" "mnt_ns",
     mount_sb: "vfsmount" "mnt_sb",
     map_id: "bpf_map" "id",
     prog_aux: "bpf_prog" "aux",

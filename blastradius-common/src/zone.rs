@@ -166,6 +166,12 @@ impl Zone {
         }
     }
 
+    /// Whether what lies here stays also where the kernel itself would remove it, doing something else for a task: an
+    /// overlay's work directory, for one. Not where the storage of containers lies.
+    pub const fn holds_against_the_kernel(self) -> bool {
+        matches!(self, Self::Floor | Self::Root | Self::History | Self::Own | Self::Denied | Self::Personal)
+    }
+
     /// Whether having been created by the session lifts the zone's word: not where someone said no by name, and not in
     /// a history that was there before: `git gc` moves it whole into packs that are new.
     pub const fn yields_to_born(self) -> bool {

@@ -13,6 +13,7 @@ mod kernel;
 mod links;
 mod maps;
 mod rename;
+mod second;
 mod session;
 mod tamper;
 mod walk;
@@ -43,7 +44,11 @@ macro_rules! argument {
 fn judge_removal(dentry: Dentry) -> i32 {
     let Some(member) = maps::member(kernel::current()) else { return PASSED };
     let Some(inode) = dentry.inode() else { return PASSED };
-    judge(member, dentry, inode, Operation::Remove, Place::of(member.session, dentry, inode))
+    let verdict = judge(member, dentry, inode, Operation::Remove, Place::of(member.session, dentry, inode));
+    if verdict == PASSED {
+        second::pass(dentry);
+    }
+    verdict
 }
 
 /// May this file lose this name? (unlink, unlinkat, io_uring; `path_unlink(dir, dentry)`)
@@ -56,6 +61,18 @@ pub fn path_unlink(ctx: LsmContext) -> i32 {
 #[lsm(hook = "path_rmdir")]
 pub fn path_rmdir(ctx: LsmContext) -> i32 {
     judge_removal(argument!(Dentry, ctx, 1))
+}
+
+/// May this file lose this name, whoever asks for it? (`inode_unlink(dir, dentry)`)
+#[lsm(hook = "inode_unlink")]
+pub fn inode_unlink(ctx: LsmContext) -> i32 {
+    second::judge_removal(argument!(Dentry, ctx, 1))
+}
+
+/// May this directory go, whoever asks for it? (`inode_rmdir(dir, dentry)`)
+#[lsm(hook = "inode_rmdir")]
+pub fn inode_rmdir(ctx: LsmContext) -> i32 {
+    second::judge_removal(argument!(Dentry, ctx, 1))
 }
 
 /// May this object move there, and may what is there be lost? (`path_rename(old_dir, old, new_dir, new[, flags])`)

@@ -68,6 +68,8 @@ const CHOWN: &str = "changes of owner are not judged: the kernel's hook takes no
 const HOOKS: &[Hook] = &[
     judging("path_unlink"),
     judging("path_rmdir"),
+    judging("inode_unlink"),
+    judging("inode_rmdir"),
     judging("path_rename"),
     judging("path_mkdir"),
     judging("path_mknod"),

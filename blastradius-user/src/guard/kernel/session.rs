@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use blastradius_common::{Member, ObjectKey, Request, Tally};
+use blastradius_common::{Common, Member, ObjectKey, Request, Tally};
 
 use super::{
     marks::{self, MarkError, Marked},
@@ -77,10 +77,11 @@ impl Session {
         ring: BorrowedFd<'_>,
         plan: &Plan,
     ) -> Result<Marked, SessionError> {
-        // No guarded task may kill this process, or look into it.
-        set.request(Request::Protect, 0)?;
         // The tally is what makes the session known to reapers, so it comes first and goes last.
         set.tallies.insert(&number, &Tally::default())?;
+        set.sessions.insert(&number, &Common::default())?;
+        // No guarded task may kill this process, or look into it.
+        set.request(Request::Protect, u64::from(number))?;
         set.connect_ring(number, ring)?;
         Ok(marks::write(set, number, plan)?)
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use aya::maps::MapData;
-use blastradius_common::{Below, Id, Member, NameKey, ObjectKey, Tally};
+use blastradius_common::{Below, Common, Guarded, Id, NameKey, ObjectKey, Tally};
 
 use super::sys;
 
@@ -30,7 +30,9 @@ unsafe impl Plain for NameKey {}
 // SAFETY: as above.
 unsafe impl Plain for Below {}
 // SAFETY: as above.
-unsafe impl Plain for Member {}
+unsafe impl Plain for Guarded {}
+// SAFETY: as above.
+unsafe impl Plain for Common {}
 // SAFETY: as above.
 unsafe impl Plain for Tally {}
 
