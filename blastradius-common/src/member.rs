@@ -63,9 +63,9 @@ pub struct Common {
     pub namespace: u64,
     /// [`Common::POWER`].
     pub rules: u64,
-    /// When the present burst of changes of mode or owner in the system began, in nanoseconds since boot.
-    pub burst_began: u64,
-    /// How many there are in it.
+    /// When the session last changed mode or owner of something of the system, in nanoseconds since boot.
+    pub burst_last: u64,
+    /// How many such changes there were without a pause.
     pub burst: u64,
 }
 

@@ -9,7 +9,7 @@ use blastradius_common::{
 use core::hint::black_box;
 
 use crate::{
-    kernel::{self, Access, Dentry},
+    kernel::{self, Access, Copied, Dentry},
     maps::{RING_BYTES, RINGS, TALLIES},
     walk::Place,
 };
@@ -41,6 +41,12 @@ pub fn refusal_by<A: Access>(
     let canary = if member.traits & Member::CANARY != 0 { EventHeader::CANARY } else { 0 };
     let verdict = (operation as u32) | place.zone << 8 | u32::from(unreadable | canary) << 16;
     record(dentry, member.session, u64::from(verdict) | u64::from(rule) << 32);
+}
+
+/// Reports that `operation`, which is on no object, was refused by `rule`.
+#[inline(always)]
+pub fn refusal_of_no_object(member: Member, operation: Operation, rule: u16) {
+    refusal_by(member, Dentry::<Copied>::none(), operation, Place::of_floor(), rule);
 }
 
 /// Writes the record. `verdict` is operation, zone and flags, a byte each from the lowest, and the rule from bit 32.

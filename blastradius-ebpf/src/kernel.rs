@@ -8,7 +8,7 @@
 use core::{marker::PhantomData, mem::MaybeUninit};
 
 use aya_ebpf::helpers::{
-    bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_get_current_task,
+    bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_get_current_task, bpf_ktime_get_ns,
     generated::{bpf_probe_read_kernel, bpf_probe_read_kernel_str},
 };
 use blastradius_common::{Id, KernelFacts, identity::NAME_BYTES};
@@ -114,6 +114,11 @@ pub struct Dentry<A = Typed>(*const u8, PhantomData<A>);
 #[repr(transparent)]
 pub struct Inode<A = Typed>(*const u8, PhantomData<A>);
 
+/// `struct vfsmount`: a file system where it is seen; part of a `struct mount`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Mount<A = Typed>(*const u8, PhantomData<A>);
+
 handles! {
     /// `struct path`: a dentry and the mount through which it is seen.
     Path;
@@ -123,8 +128,10 @@ handles! {
     Exec;
     /// `struct task_struct`: a thread.
     Task;
-    /// `struct vfsmount`: a file system where it is seen.
-    Mount;
+    /// `struct super_block`: a file system.
+    SuperBlock;
+    /// `struct user_namespace`.
+    UserNamespace;
     /// `struct bpf_map`: a map.
     BpfMap;
     /// `struct bpf_prog`: a program.
@@ -142,7 +149,26 @@ impl Dentry {
     }
 }
 
-arguments!(Path, File, Exec, Task, Mount, BpfMap, BpfProgram);
+impl Dentry<Copied> {
+    /// No name at all: it reads as its own parent, which is to say as the root of a file system.
+    #[inline(always)]
+    pub const fn none() -> Self {
+        Self(core::ptr::null(), PhantomData)
+    }
+}
+
+impl Mount {
+    /// The handle of a hook's argument.
+    ///
+    /// # Safety
+    /// The argument must be a pointer to this structure in the signature of the hook.
+    #[inline(always)]
+    pub const unsafe fn from_argument(pointer: *const u8) -> Self {
+        Self(pointer, PhantomData)
+    }
+}
+
+arguments!(Path, File, Exec, Task, SuperBlock, UserNamespace, BpfMap, BpfProgram);
 
 impl<A: Access> Dentry<A> {
     /// The address, to recognise the same dentry later. Not to be followed.
@@ -305,6 +331,94 @@ impl Mount {
             field(sb, offset!(sb_magic))
         }
     }
+
+    /// The object that it shows at its place.
+    #[inline(always)]
+    pub fn root(self) -> Dentry {
+        // SAFETY: a mount, and an offset of `struct vfsmount`.
+        Dentry(unsafe { field(self.0, offset!(mount_root)) }, PhantomData)
+    }
+}
+
+impl<A: Access> Mount<A> {
+    /// The `struct mount` around it. The verifier lets nobody follow a pointer backwards, so it is made a number.
+    #[inline(always)]
+    fn whole(self) -> *const u8 {
+        let mut word = [self.0 as u64];
+        forget(&mut word);
+        (word[0] - u64::from(offset!(mount_shown))) as *const u8
+    }
+
+    #[inline(always)]
+    fn of_whole<T: Copy>(self, offset: u32) -> T {
+        // SAFETY: the callers give offsets of `struct mount`; what cannot be read is zero.
+        unsafe { Copied::field(self.whole(), offset) }
+    }
+
+    /// The mount that it is mounted on; the root of a namespace is its own parent.
+    #[inline(always)]
+    pub fn parent(self) -> Mount<Copied> {
+        let parent: u64 = self.of_whole(offset!(mount_parent));
+        Mount((parent + u64::from(offset!(mount_shown))) as *const u8, PhantomData)
+    }
+
+    /// The name in the parent that it covers.
+    #[inline(always)]
+    pub fn point(self) -> Dentry<Copied> {
+        Dentry(self.of_whole(offset!(mount_point)), PhantomData)
+    }
+
+    /// The number of the peers that changes below it propagate to; 0: none.
+    #[inline(always)]
+    pub fn peer_group(self) -> u32 {
+        self.of_whole(offset!(mount_group))
+    }
+
+    /// Whether it is mounted in the namespace of the current task.
+    #[inline(always)]
+    pub fn is_attached(self) -> bool {
+        let namespace: u64 = self.of_whole(offset!(mount_namespace));
+        namespace != 0 && namespace == current_mount_namespace()
+    }
+}
+
+impl SuperBlock {
+    /// The object that the file system begins with.
+    #[inline(always)]
+    pub fn root(self) -> Dentry {
+        // SAFETY: a file system, and an offset of `struct super_block`.
+        Dentry(unsafe { field(self.0, offset!(sb_root)) }, PhantomData)
+    }
+
+    /// For an overlay: the directory that takes what is written to it. `None` for others, and for one that is read-only.
+    ///
+    /// `struct ovl_inode` (fs/overlayfs/ovl_entry.h) is a module's own, so no offset of it is published: since 4.13
+    /// the upper dentry follows the inode.
+    #[inline(always)]
+    pub fn upper_directory(self) -> Option<Dentry<Copied>> {
+        /// `OVERLAYFS_SUPER_MAGIC` (include/uapi/linux/magic.h).
+        const OVERLAY: u64 = 0x794c_7630;
+        // SAFETY: a file system, and an offset of `struct super_block`.
+        let magic: u64 = unsafe { field(self.0, offset!(sb_magic)) };
+        if magic != OVERLAY {
+            return None;
+        }
+        let mut inode = [self.root().directory().0 as u64];
+        forget(&mut inode);
+        // SAFETY: what cannot be read is zero.
+        let upper: *const u8 = unsafe { Copied::field(inode[0] as *const u8, fact(&KERNEL.inode_bytes)) };
+        if upper.is_null() { None } else { Some(Dentry(upper, PhantomData)) }
+    }
+}
+
+impl UserNamespace {
+    /// Whether it is the one that the machine began with: what is permitted there is permitted on the machine.
+    #[inline(always)]
+    pub fn is_initial(self) -> bool {
+        // SAFETY: a user namespace, and an offset of `struct user_namespace`.
+        let level: i32 = unsafe { field(self.0, offset!(user_namespace_level)) };
+        level == 0
+    }
 }
 
 impl BpfMap {
@@ -329,6 +443,13 @@ impl BpfProgram {
 }
 
 impl Path {
+    /// The mount through which it leads.
+    #[inline(always)]
+    pub fn mount(self) -> Mount {
+        // SAFETY: a path, and an offset of `struct path`.
+        Mount(unsafe { field(self.0, offset!(path_mount)) }, PhantomData)
+    }
+
     /// The name at the end of the path.
     #[inline(always)]
     pub fn dentry(self) -> Dentry {
@@ -417,6 +538,13 @@ pub fn current_mount_namespace() -> u64 {
 pub fn current_pids() -> (u32, u32) {
     let both = bpf_get_current_pid_tgid();
     (both as u32, (both >> 32) as u32)
+}
+
+/// Nanoseconds since boot, without those asleep.
+#[inline(always)]
+pub fn now() -> u64 {
+    // SAFETY: no arguments.
+    unsafe { bpf_ktime_get_ns() }
 }
 
 /// The name of the running task, empty where it cannot be told.

@@ -8,7 +8,7 @@ use blastradius_common::{Member, ObjectKey, Operation, Zone};
 
 use crate::{
     judge::{PASSED, judge, yields_to_born},
-    kernel::{self, Dentry},
+    kernel::{self, Access, Dentry},
     maps,
     walk::Place,
 };
@@ -25,6 +25,12 @@ const HELD: u32 = {
     }
     zones
 };
+
+/// Whether the zone holds against the kernel itself.
+#[inline(always)]
+pub fn is_held(zone: u32) -> bool {
+    HELD >> (zone & 31) & 1 != 0
+}
 
 /// Directories above the object that are asked whether they were born.
 const STEPS: u32 = 128;
@@ -56,8 +62,7 @@ pub fn judge_removal(dentry: Dentry) -> i32 {
 fn judge_unannounced(member: Member, dentry: Dentry) -> i32 {
     let Some(inode) = dentry.inode() else { return PASSED };
     let place = Place::of(member.session, dentry, inode);
-    let held = HELD >> (place.zone & 31) & 1 != 0;
-    if !held || yields_to_born(place.zone) && lies_in_born(member.session, dentry) {
+    if !is_held(place.zone) || yields_to_born(place.zone) && lies_in_born(member.session, dentry) {
         return PASSED;
     }
     judge(member, dentry, inode, Operation::Remove, place)
@@ -65,7 +70,7 @@ fn judge_unannounced(member: Member, dentry: Dentry) -> i32 {
 
 /// Whether a directory above was made by the session: what was there before cannot be moved into it.
 #[inline(never)]
-fn lies_in_born(session: u32, dentry: Dentry) -> bool {
+pub fn lies_in_born<A: Access>(session: u32, dentry: Dentry<A>) -> bool {
     let mut child = dentry;
     for _ in 0..STEPS {
         let parent = child.parent();

@@ -43,6 +43,28 @@ impl Place {
         Self { zone: answer & ZONE, decider, unreadable: answer & UNREADABLE != 0 }
     }
 
+    /// Where an entry of `directory` lies that nobody has marked.
+    #[inline(always)]
+    pub fn within(session: u32, directory: Dentry) -> Self {
+        let inode = directory.directory();
+        match below(Marked::all(), session, inode.id()) {
+            Some(below) => Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false },
+            None => Self::around(session, directory),
+        }
+    }
+
+    /// Where nothing around it says anything.
+    #[inline(always)]
+    pub const fn nowhere() -> Self {
+        Self { zone: OTHER, decider: 0, unreadable: false }
+    }
+
+    /// Where what everybody stands on lies.
+    #[inline(always)]
+    pub const fn of_floor() -> Self {
+        Self { zone: Zone::Floor as u32, decider: 0, unreadable: false }
+    }
+
     /// The same for the object `inode` that bears the name: its own mark is nearer than anything around it.
     #[inline(always)]
     pub fn with_own<A: Access>(self, session: u32, inode: Inode<A>) -> Self {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use blastradius_common::Zone;
+use blastradius_common::{RuleId, Verdict, Zone};
 
 use crate::shell::world::{Kind, Look, World};
 
@@ -30,6 +30,12 @@ impl Policy {
         compiler.states();
         compiler.patterns();
         compiler.into_plan()
+    }
+
+    /// Whether someone who may do so has lowered the rule about stopping the machine.
+    fn permits_power(&self) -> bool {
+        let line = self.config().rules.iter().rev().find(|line| line.rule == RuleId::PowerState);
+        line.is_some_and(|line| line.verdict <= Verdict::Warn)
     }
 
     /// The lines that a finite list of marks cannot say: `**` in the middle of a pattern. The text layer judges by them;
@@ -149,7 +155,7 @@ impl Compiler<'_> {
     }
 
     fn into_plan(self) -> Plan {
-        let mut plan = Plan::default();
+        let mut plan = Plan { spares_power: self.policy.permits_power(), ..Plan::default() };
         for (path, entry) in self.entries {
             let exists = matches!(self.world.look(&path), Look::Found(_));
             if entry.by_name

@@ -55,6 +55,7 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
         }),
         Action::Incidents { series } => incidents(series, limit),
         Action::Kernel(run) => kernel(&run, limit),
+        Action::Soak { series, seconds } => soak(series, seconds, limit),
     }
 }
 
@@ -134,6 +135,13 @@ fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
         format!("{}:/usr/bin/git", git.display()),
     ];
     guest(request, limit)
+}
+
+/// Memory is scarce there, so that it is scarce without asking for much.
+fn soak(series: &str, seconds: u64, limit: Duration) -> Result<Outcome> {
+    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let command = vec![tests.into_os_string(), "soak".into(), seconds.to_string().into()];
+    guest(vm::Request { mem: 512, ..vm::Request::new(series, command) }, limit)
 }
 
 /// The tests lie in the guest where they lie here: their paths are compiled in.

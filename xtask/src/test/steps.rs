@@ -51,6 +51,13 @@ pub(crate) enum Action {
     },
     /// Runs the kernel tests on a kernel of vm/kernels.toml.
     Kernel(KernelRun),
+    /// Lets guarded workers loose on a kernel of vm/kernels.toml.
+    Soak {
+        /// The kernel.
+        series: &'static str,
+        /// For how long.
+        seconds: u64,
+    },
 }
 
 /// A run of the kernel tests.
@@ -182,6 +189,14 @@ pub(crate) const STEPS: &[Step] = &[
         jobs: &[Job::Build, Job::Vm],
         limit: minutes(60),
         action: Action::Incidents { series: "6.12" },
+    },
+    Step {
+        group: "kernel",
+        name: "ten minutes at full speed on Linux 6.12",
+        tier: Long,
+        jobs: &[Job::Build, Job::Vm],
+        limit: minutes(20),
+        action: Action::Soak { series: "6.12", seconds: 600 },
     },
     kernel(Long, "the program on Linux 6.1, ext4", with_program("6.1", Ext4)),
     kernel(Long, "the program on Linux 6.12, tmpfs", with_program("6.12", Tmpfs)),

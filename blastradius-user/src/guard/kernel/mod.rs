@@ -48,7 +48,7 @@ pub use canary::{CanaryError, Proof, canary};
 pub use caveats::Caveats;
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
-pub use programs::Rung;
+pub use programs::{Rung, lacking};
 pub use session::{Role, Session, SessionError};
 
 use self::{place::Lock, set::Set};

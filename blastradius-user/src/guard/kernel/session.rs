@@ -79,7 +79,8 @@ impl Session {
     ) -> Result<Marked, SessionError> {
         // The tally is what makes the session known to reapers, so it comes first and goes last.
         set.tallies.insert(&number, &Tally::default())?;
-        set.sessions.insert(&number, &Common::default())?;
+        let rules = if plan.spares_power { 0 } else { Common::POWER };
+        set.sessions.insert(&number, &Common { rules, ..Common::default() })?;
         // No guarded task may kill this process, or look into it.
         set.request(Request::Protect, u64::from(number))?;
         set.connect_ring(number, ring)?;
@@ -122,6 +123,11 @@ impl Session {
         // Links are followed, as exec(2) follows them.
         let id = marks::identify(&self.set, &fs::File::open(binary)?)?;
         self.set.roles.insert(&ObjectKey::new(self.number, id), &role.traits())
+    }
+
+    /// The rules of the session: bits of [`Common`].
+    pub(super) fn rules(&self) -> io::Result<u64> {
+        Ok(self.set.sessions.get(&self.number)?.unwrap_or_default().rules)
     }
 
     pub(super) fn set(&self) -> &Set {

@@ -301,6 +301,7 @@ fn facts(btf: &Btf) -> Result<KernelFacts, BtfError> {
     Ok(KernelFacts {
         offsets,
         rename_has_flags: rename_has_flags.into(),
+        inode_bytes: btf.size("inode")?,
         mkdir_returns_dentry: mkdir_returns_dentry.into(),
     })
 }

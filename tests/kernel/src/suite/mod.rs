@@ -4,9 +4,15 @@ mod born;
 mod content;
 mod depth;
 mod lifetime;
+mod machine;
+mod metadata;
+mod mounts;
+mod places;
 mod removal;
 mod renames;
 mod reports;
+mod second;
+mod sessions;
 mod tampering;
 
 use crate::Test;
@@ -18,6 +24,12 @@ pub(crate) fn all() -> Vec<Test> {
         renames::TESTS,
         born::TESTS,
         content::TESTS,
+        metadata::TESTS,
+        mounts::TESTS,
+        second::TESTS,
+        places::TESTS,
+        machine::TESTS,
+        sessions::TESTS,
         depth::TESTS,
         reports::TESTS,
         tampering::TESTS,
