@@ -42,6 +42,10 @@ unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
 
 /// How the memory behind a handle is read.
 pub trait Access: Copy + Eq {
+    /// Directories that a walk over such handles visits at most; deeper is refused. Verifies on every kernel of the table
+    /// (vm/kernels.toml).
+    const STEPS: u32;
+
     /// Reads a field of a kernel object.
     ///
     /// # Safety
@@ -58,6 +62,9 @@ pub struct Typed;
 pub struct Copied;
 
 impl Access for Typed {
+    /// Deeper than trees are made.
+    const STEPS: u32 = 320;
+
     #[inline(always)]
     unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
         // SAFETY: the caller's promise.
@@ -66,6 +73,9 @@ impl Access for Typed {
 }
 
 impl Access for Copied {
+    /// Deeper than things are mounted: each step costs the verifier, and so the first start, several calls.
+    const STEPS: u32 = 64;
+
     #[inline(always)]
     unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
         let mut value = MaybeUninit::<T>::uninit();

@@ -8,7 +8,7 @@
 use blastradius_common::{Common, Guarded, Member, Operation, RuleId, Zone};
 
 use crate::{
-    born, emit,
+    born, emit, grant,
     judge::{PASSED, REFUSED, judge},
     kernel::{self, Dentry},
     maps,
@@ -54,6 +54,10 @@ pub fn judge_change(dentry: Dentry) -> i32 {
         }
     }
     if !below && changes < BY_PROGRAM && !is_burst(member.session) {
+        return PASSED;
+    }
+    let lifts = |operation: Operation| grant::lifts(member, dentry, inode, operation as u32, place.zone);
+    if lifts(Operation::MetadataRecursive) || lifts(Operation::Metadata) {
         return PASSED;
     }
     emit::refusal_by(member, dentry, Operation::MetadataRecursive, place, RuleId::RecursiveMetadata as u16);

@@ -4,6 +4,7 @@ use aya_ebpf::programs::RawTracePointContext;
 use blastradius_common::{Guarded, Id, Member, ObjectKey, Request};
 
 use crate::{
+    grant,
     judge::{PASSED, REFUSED},
     kernel::{self, Dentry, Exec, Task},
     maps::{self, ANSWERS, ARMED, ASKED, Marked, PENDING, SUPERVISORS, TASKS},
@@ -42,6 +43,7 @@ pub fn forget(gone: Task) {
     let _ = PENDING.remove(&task);
     let _ = ARMED.remove(&task);
     let _ = ASKED.remove(&task);
+    grant::forget(task);
     if maps::is_supervisor(gone.process()) && gone.leads() {
         let _ = SUPERVISORS.remove(&gone.process());
     }
@@ -54,9 +56,13 @@ pub fn change_role(exec: Exec) {
     // SAFETY: the map's own memory, valid until the program returns, and only this task writes there.
     let member = unsafe { (*guarded).member };
     let role = maps::role(&ObjectKey::new(member.session, exec.binary().id())).unwrap_or(0);
-    let traits = member.traits & Member::INHERITED | role;
+    let mut next = Member { traits: member.traits & Member::INHERITED | role, ..member };
+    let granted = grant::taken_up(kernel::current(), member.session, exec.binary().id());
+    if granted != 0 {
+        next = next.with_grant(granted);
+    }
     // SAFETY: as above.
-    unsafe { guarded.write(Guarded::new(Member { traits, ..member })) };
+    unsafe { guarded.write(Guarded::new(next)) };
 }
 
 /// Answers a thread that asked for the identity of what it stats.
@@ -92,6 +98,8 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
             unsafe { (*common).namespace = kernel::current_mount_namespace() };
         }
         SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
+    } else if request == Request::Probe as u64 {
+        grant::prepare(task, word)
     } else if request == Request::Disarm as u64 {
         let _ = ARMED.remove(&task);
         Ok(())

@@ -11,9 +11,6 @@ use crate::{
     maps::{self, Marked},
 };
 
-/// Directories that a walk visits at most; deeper is refused. Verifies on every kernel of the table (vm/kernels.toml).
-const STEPS: u32 = 320;
-
 /// Where something lies.
 #[derive(Clone, Copy)]
 pub struct Place {
@@ -104,7 +101,7 @@ const CUT_SHORT: u32 = OTHER | UNREADABLE;
 fn walk<A: Access>(session: u32, dentry: Dentry<A>, found: &mut [u64; 2]) {
     let marked = Marked::all();
     let mut child = dentry;
-    for _ in 0..STEPS {
+    for _ in 0..A::STEPS {
         let parent = child.parent();
         if parent == child {
             found[0] = u64::from(OTHER);
@@ -157,7 +154,7 @@ fn zone_below<A: Access>(session: u32, below: Below, directory: Inode<A>, child:
 fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
     let marked = Marked::all();
     let mut child = start;
-    for _ in 0..STEPS {
+    for _ in 0..A::STEPS {
         let parent = child.parent();
         if parent == child {
             return zone;

@@ -1,5 +1,9 @@
 //! The command line: one file per subcommand. This file says what there is and hands over.
 
+#[cfg(target_os = "linux")]
+mod always;
+#[cfg(target_os = "linux")]
+mod approve;
 mod batch;
 mod check;
 mod completions;
@@ -54,6 +58,9 @@ enum Command {
     /// Run an agent and everything that it starts under guard
     #[cfg(target_os = "linux")]
     Run(run::Args),
+    /// Answer a question of a running session, from outside it
+    #[cfg(target_os = "linux")]
+    Approve(approve::Args),
     /// Prove what is enforced here, and say what to change to get more
     #[cfg(target_os = "linux")]
     Doctor(doctor::Args),
@@ -105,6 +112,8 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Explain(args)) => explain::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Run(args)) => run::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Approve(args)) => approve::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Doctor(args)) => doctor::main(args),
         #[cfg(target_os = "linux")]

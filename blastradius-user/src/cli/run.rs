@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context as _, Result};
 
@@ -12,13 +12,14 @@ use crate::guard::child::OWN_FAILURE;
 use crate::guard::front::{self, Birth};
 use crate::guard::identity;
 use crate::guard::judge::MakeJudge;
+use crate::guard::kernel_rung::KernelRung;
 use crate::guard::ladder::{self, Foothold, Require, Rung, Wanted};
 use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
 use crate::policy::Policy;
-use crate::policy::mode::Mode;
+use crate::policy::mode::{Backing, Mode};
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -44,6 +45,9 @@ pub(super) struct Args {
     /// Print the end report even if nothing was refused
     #[arg(long)]
     report: bool,
+    /// How long a question at this terminal waits for an answer; `0s`: nobody is asked there
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
+    answer_within: Duration,
     /// The agent and its arguments
     #[arg(last = true, required = true, value_name = "AGENT")]
     argv: Vec<OsString>,
@@ -108,17 +112,23 @@ fn prepare(args: Args) -> Result<Session> {
         audit: args.audit,
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
+        patience: args.answer_within,
     })
 }
 
 /// The exec layer looks after what the rung does not. In an audit no rung is in force.
 fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
-        Rung::Kernel(_) | Rung::Landlock(_) if !audit => Uncovered::by(&foothold.unenforced),
-        Rung::Kernel(_) | Rung::Landlock(_) | Rung::TextOnly => Uncovered::everything(),
+        _ if audit => Uncovered::everything(),
+        Rung::Kernel(_) => Uncovered::by(Backing::Telling, &foothold.unenforced),
+        Rung::Landlock(_) => Uncovered::by(Backing::Mute, &foothold.unenforced),
+        Rung::TextOnly => Uncovered::everything(),
     };
+    let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
     let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));
-    Arc::new(move || Box::new(Analyst::new(policy.clone(), uncovered.clone(), Mode::Unattended)))
+    // What is to be confirmed becomes a question, and a refusal where nobody answers it.
+    let analyst = move || Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
+    Arc::new(move || Box::new(analyst().with_grants(grants.clone())))
 }
 
 /// A policy that says something it must not say protects nothing for certain, so nothing is started under it.

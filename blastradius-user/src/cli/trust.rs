@@ -1,6 +1,7 @@
 //! `blastradius trust`: a human approves the lines of this repository's file that widen.
 
 use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -33,10 +34,20 @@ fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
         anstream::println!("withdrawn: {}", file.display());
         return Ok(ExitCode::SUCCESS);
     }
-    a_human_answers()?;
     let content = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    if !approve(&system, &file, &content)? {
+        return Ok(ExitCode::from(1));
+    }
+    anstream::println!("approved until it changes: {}", file.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows what the file says, or is to say, and asks; a yes is stored. `false`: the answer was no.
+pub(super) fn approve(system: &System, file: &Path, content: &[u8]) -> Result<bool> {
+    a_human_answers()?;
+    let store = system.approvals_file().context("the user database names no home to keep approvals in")?;
     anstream::eprintln!("{}:\n", file.display());
-    for line in String::from_utf8_lossy(&content).lines().filter(|line| !line.trim().is_empty()) {
+    for line in String::from_utf8_lossy(content).lines().filter(|line| !line.trim().is_empty()) {
         anstream::eprintln!("  {}", crate::report::human::clean(line));
     }
     anstream::eprint!("\nlet these lines apply, outside the work tree too? [y/N] ");
@@ -45,16 +56,16 @@ fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
     std::io::stdin().read_line(&mut answer).context("stdin")?;
     if !matches!(answer.trim(), "y" | "Y" | "yes") {
         anstream::eprintln!("nothing changed");
-        return Ok(ExitCode::from(1));
+        return Ok(false);
     }
+    let mut approved = system.approvals();
     ensure!(
-        approved.approve(&file, &content),
+        approved.approve(file, content),
         "{}: a path with a line break cannot be approved",
         file.display()
     );
     approvals::write(&store, &approved).with_context(|| store.display().to_string())?;
-    anstream::println!("approved until it changes: {}", file.display());
-    Ok(ExitCode::SUCCESS)
+    Ok(true)
 }
 
 /// Approval is a human's: it is given on a terminal, outside every session.

@@ -2,28 +2,33 @@
 //!
 //! The judge that `run` uses: the analyzer, asked in the caller's own environment, working directory and root. Where the
 //! session's rung is proved, removals are left to the kernel, which knows what was born; what that rung says it does not
-//! enforce (history on the Landlock rung, settings of agents) is judged here after all.
+//! enforce (history on the Landlock rung, settings of agents) is judged here after all, and what a mute rung would refuse
+//! without a word is refused here with the reason.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blastradius_common::{RuleId, Verdict};
+use blastradius_common::grant::Cover;
+use blastradius_common::{Operation, RuleId, Verdict};
 
 use super::caller::ExecRequest;
 use super::judge::{Answer, ExecJudge};
+use super::kernel_rung::Grants;
 use super::landlock::unenforced::Unenforced;
+use super::question::{Object, Question};
 use crate::analysis::{self, Report, Subject};
 use crate::policy::Policy;
+use crate::policy::effect::{Act, Effect, Located, Selection};
 use crate::policy::finding::Finding;
-use crate::policy::mode::{Asker, Mode, Surface};
+use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
 
 /// What the exec layer must look after because the rung does not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Uncovered {
-    /// No rung at all: everything.
-    pub everything: bool,
+    /// The rung. Without one, everything is uncovered.
+    pub backing: Backing,
     /// Places whose removal the rung does not refuse.
     pub places: Vec<PathBuf>,
     /// Places where files are saved by rename, so that only moving within them is left to the rung.
@@ -47,12 +52,16 @@ const LEFT_TO_WHAT_FOLLOWS: &[RuleId] = &[
 impl Uncovered {
     /// What a text-only session must look after.
     pub fn everything() -> Self {
-        Self { everything: true, ..Self::default() }
+        Self::behind(Backing::Nothing)
+    }
+
+    fn behind(backing: Backing) -> Self {
+        Self { backing, places: Vec::new(), saved: Vec::new(), rules: Vec::new() }
     }
 
     /// What is left by a rung with these gaps.
-    pub fn by(gaps: &[Unenforced]) -> Self {
-        let mut uncovered = Self::default();
+    pub fn by(backing: Backing, gaps: &[Unenforced]) -> Self {
+        let mut uncovered = Self::behind(backing);
         for gap in gaps {
             match gap {
                 Unenforced::ConfigRemoval { places } => uncovered.saved.extend(places.iter().cloned()),
@@ -79,31 +88,48 @@ impl Uncovered {
     }
 }
 
+impl Uncovered {
+    /// Whether the rung lets the object itself go, so that the exec layer's word is the only one.
+    fn leaves(&self, program: &Path, finding: &Finding) -> bool {
+        let Some(path) = finding.resolved.as_deref() else { return true };
+        let holds = |places: &[PathBuf]| places.iter().any(|at| path.starts_with(at));
+        let moves = program.file_name().is_some_and(|name| name == "mv");
+        self.rules.contains(&finding.rule) || holds(&self.places) || (!moves && holds(&self.saved))
+    }
+}
+
 /// The analyzer as a judge of execs.
 pub struct Analyst {
     policy: Arc<Policy>,
     uncovered: Arc<Uncovered>,
     mode: Mode,
+    grants: Option<Grants>,
 }
 
 impl Analyst {
     /// A judge by this policy, read once for the session.
     pub fn new(policy: Arc<Policy>, uncovered: Arc<Uncovered>, mode: Mode) -> Self {
-        Self { policy, uncovered, mode }
+        Self { policy, uncovered, mode, grants: None }
     }
 
-    fn ask(&self, subject: &Subject, system: &System, rung_proved: bool) -> Report {
-        let asker = Asker { mode: self.mode, surface: Surface::Exec { rung_proved } };
-        analysis::analyze(subject, system, &self.policy, asker)
+    /// The same where a person's yes can be put into the kernel.
+    #[must_use]
+    pub fn with_grants(self, grants: Option<Grants>) -> Self {
+        Self { grants, ..self }
     }
 
-    /// All objections, less those that the rung answers for; `None`: not looked at.
+    fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> (Report, Vec<Located>) {
+        let asker = Asker { mode: self.mode, surface: Surface::Exec { backing } };
+        analysis::analyze_with_effects(subject, system, &self.policy, asker)
+    }
+
+    /// All objections; `None`: not looked at.
     ///
     /// A script file is not looked at where a rung is proved: each program that it starts is asked about when its
     /// arguments are known, and what it destroys by itself is the rung's. Looking ahead would cost tens of milliseconds
     /// for each of a build's scripts, and find what is unset here and set there.
-    fn report(&self, request: &ExecRequest) -> Option<Report> {
-        if !self.uncovered.everything && is_script_file(request) {
+    fn objections(&self, request: &ExecRequest) -> Option<Objections> {
+        if self.uncovered.backing != Backing::Nothing && is_script_file(request) {
             return None;
         }
         let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
@@ -113,31 +139,139 @@ impl Analyst {
             request.uid,
             request.root.clone(),
         );
-        let mut report = self.ask(&subject, &system, false);
+        let (mut report, effects) = self.ask(&subject, &system, Backing::Nothing);
+        let mut left = Vec::new();
         // Nearly always there is no objection, and then one question is enough.
-        if report.findings.is_empty() || self.uncovered.everything {
-            return Some(report);
+        if !report.findings.is_empty() && self.uncovered.backing != Backing::Nothing {
+            // What a shell's text would remove may never be reached; the exec that removes it is asked about, too.
+            let backing = if is_shell(&request.path) { Backing::Telling } else { self.uncovered.backing };
+            let here = self.ask(&subject, &system, backing).0.findings;
+            let known_now = |finding: &Finding| !LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
+            report.findings.retain(known_now);
+            let ours =
+                |finding: &Finding| here.contains(finding) || self.uncovered.concerns(&request.path, finding);
+            (report.findings, left) = report.findings.into_iter().partition(ours);
+            report.verdict =
+                report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
         }
-        let here = self.ask(&subject, &system, true).findings;
-        report.findings.retain(|finding| {
-            let known_later = LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
-            !known_later && (here.contains(finding) || self.uncovered.concerns(&request.path, finding))
-        });
-        report.verdict =
-            report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
-        Some(report)
+        Some(Objections { report, left, effects })
     }
+
+    /// What a person is asked of these objections; `None`: nothing.
+    fn question(&self, request: &ExecRequest, objections: &Objections) -> Option<Question> {
+        let Objections { report, left, effects } = objections;
+        let mut objects: Vec<Object> = Vec::new();
+        let mut asked = report.clone();
+        let futile = report.findings.iter().find_map(|finding| self.futile(request, finding, effects));
+        if let Some(grants) = &self.grants {
+            let root = request.root.as_deref().unwrap_or(Path::new("/"));
+            let find = |finding: &Finding| object(grants, root, finding, effects);
+            objects.extend(report.findings.iter().filter_map(find));
+            for finding in left.iter().filter(|finding| finding.verdict == Verdict::Confirm) {
+                if let Some(object) = find(finding) {
+                    objects.push(object);
+                    asked.findings.push(finding.clone());
+                }
+            }
+        }
+        if asked.findings.iter().all(|finding| finding.verdict < Verdict::Confirm) {
+            return None;
+        }
+        asked.verdict = Verdict::Confirm;
+        asked.findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+        Some(Question { report: asked, objects, binding: report.verdict == Verdict::Confirm, futile })
+    }
+
+    /// Why a yes to this would not help: the rung refuses it all the same.
+    fn futile(&self, request: &ExecRequest, finding: &Finding, effects: &[Located]) -> Option<&'static str> {
+        if self.uncovered.backing == Backing::Nothing || finding.verdict != Verdict::Confirm {
+            return None;
+        }
+        if self.grants.is_some() {
+            return (finding.rule == RuleId::BlockDevice).then_some(
+                "a yes cannot be carried into the kernel for a block device: write to it outside the session",
+            );
+        }
+        let path = finding.resolved.as_deref()?;
+        let on_files = effects.iter().any(|located| act_of(finding, located).is_some());
+        let refused = on_files && path.symlink_metadata().is_ok();
+        (refused && !self.uncovered.leaves(&request.path, finding)).then_some(
+            "this rung (landlock) cannot carry a yes: the kernel would refuse it all the same; an `allow` line, or the kernel rung, can",
+        )
+    }
+}
+
+/// What the text layer says of an exec.
+struct Objections {
+    /// What the exec layer answers for.
+    report: Report,
+    /// What the rung answers for.
+    left: Vec<Finding>,
+    effects: Vec<Located>,
+}
+
+/// The object of a finding and what would be done to it, if it is there, can be granted, and is not the session's own.
+fn object(grants: &Grants, root: &Path, finding: &Finding, effects: &[Located]) -> Option<Object> {
+    let path = finding.resolved.clone()?;
+    let cover = effects
+        .iter()
+        .filter_map(|located| act_of(finding, located))
+        .map(cover)
+        .reduce(|one, other| Some(Cover(one?.0 | other?.0)))??;
+    let id = grants.identify(root, &path).ok()?;
+    match grants.is_born(id) {
+        Ok(false) => Some(Object { path, id, cover }),
+        _ => None,
+    }
+}
+
+/// What this effect does to the object of this finding, if it is its cause.
+fn act_of<'a>(finding: &Finding, located: &'a Located) -> Option<(Act, &'a Selection)> {
+    match &located.effect {
+        Effect::Path { act, target }
+            if *located.segment == *finding.segment
+                && target.operand.source.to_string() == finding.target =>
+        {
+            Some((*act, &target.selection))
+        }
+        _ => None,
+    }
+}
+
+/// What the kernel must let pass for an act; `None`: more would pass than was asked about.
+fn cover((act, selection): (Act, &Selection)) -> Option<Cover> {
+    use Operation::{Metadata, MetadataRecursive, MoveOut, Remove, Replace, Truncate};
+    let none = Cover::default();
+    let cover = match act {
+        Act::Remove { recursive: false } => none.with(Remove),
+        Act::Remove { recursive: true } => none.with(Remove).with_below(Remove),
+        Act::Truncate | Act::Append => none.with(Truncate),
+        // The old object goes: by rename, by being cut, or removed first. Programs differ.
+        Act::Replace => none.with(Replace).with(Truncate).with(Remove),
+        // To another file system it is copied, and then removed.
+        Act::Move => none.with(MoveOut).with(Replace).with(Remove).with_below(Remove),
+        Act::Metadata { recursive: false } => none.with(Metadata),
+        Act::Metadata { recursive: true } => {
+            none.with(Metadata).with(MetadataRecursive).with_below(Metadata).with_below(MetadataRecursive)
+        }
+        Act::Device => return None,
+    };
+    let partly = !selection.filter.is_empty() || selection.contents_only;
+    (!partly).then_some(cover)
 }
 
 /// Whether what runs is read from a file: a script by its header, or a shell that is given neither `-c` nor nothing.
 fn is_script_file(request: &ExecRequest) -> bool {
-    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
-    let name = request.path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     // Options come before the script's name; what follows it is the script's own.
     let options =
         request.argv.iter().skip(1).map(|word| word.as_bytes()).take_while(|word| word.starts_with(b"-"));
     let text = options.into_iter().any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
-    if SHELLS.contains(&name) { !text } else { has_header(request) }
+    if is_shell(&request.path) { !text } else { has_header(request) }
+}
+
+fn is_shell(program: &Path) -> bool {
+    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
+    program.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
 }
 
 /// `#!` in front.
@@ -155,11 +289,14 @@ fn has_header(request: &ExecRequest) -> bool {
 
 impl ExecJudge for Analyst {
     fn judge(&mut self, request: &ExecRequest) -> Answer {
-        let Some(report) = self.report(request) else { return Answer::Allow(None) };
-        match report.verdict {
-            Verdict::Allow => Answer::Allow(None),
-            Verdict::Warn => Answer::Allow(Some(report)),
-            Verdict::Confirm | Verdict::Deny => Answer::Refuse(report),
+        let Some(objections) = self.objections(request) else { return Answer::Allow(None) };
+        if objections.report.verdict == Verdict::Deny {
+            return Answer::Refuse(objections.report);
+        }
+        match self.question(request, &objections) {
+            Some(question) => Answer::Ask(Box::new(question)),
+            None if objections.report.findings.is_empty() => Answer::Allow(None),
+            None => Answer::Allow(Some(objections.report)),
         }
     }
 }
@@ -180,10 +317,13 @@ mod tests {
         }
     }
 
+    fn by(gaps: &[Unenforced]) -> Uncovered {
+        Uncovered::by(Backing::Telling, gaps)
+    }
+
     #[test]
     fn what_the_rung_does_not_enforce_is_looked_after() {
-        let uncovered =
-            Uncovered::by(&[Unenforced::History { places: vec!["/w/.git".into()] }, Unenforced::Metadata]);
+        let uncovered = by(&[Unenforced::History { places: vec!["/w/.git".into()] }, Unenforced::Metadata]);
         for path in ["/w/.git", "/w/.git/objects", "/w", "/"] {
             assert!(uncovered.concerns(Path::new("/bin/rm"), &finding(RuleId::GitHistory, path)), "{path}");
         }
@@ -195,8 +335,7 @@ mod tests {
 
     #[test]
     fn a_move_within_settings_is_a_save_and_a_removal_is_not() {
-        let uncovered =
-            Uncovered::by(&[Unenforced::ConfigRemoval { places: vec!["/home/dev/.claude".into()] }]);
+        let uncovered = by(&[Unenforced::ConfigRemoval { places: vec!["/home/dev/.claude".into()] }]);
         let finding = finding(RuleId::OutOfScope, "/home/dev/.claude/settings");
         assert!(uncovered.concerns(Path::new("/bin/rm"), &finding));
         assert!(!uncovered.concerns(Path::new("/bin/mv"), &finding));

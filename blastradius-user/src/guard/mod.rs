@@ -19,6 +19,10 @@
 //! | [`signals`] | which signals are passed on, and how is a death repeated? |
 //! | [`tty`] | may this process stop itself and be woken again? |
 //! | [`ladder`] | which rung is proved here? |
+//! | [`question`] | what is a person asked? |
+//! | [`desk`] | who may answer, and what was answered? |
+//! | [`terminal`] | can a person be asked at our terminal? |
+//! | [`door`] | what do other processes say to a running session, and who may? |
 //! | [`kernel_rung`], [`denied`] | what did the kernel refuse, and to whom? |
 //! | `roles` | which programs may do more than the zone table says? |
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
@@ -41,6 +45,8 @@ pub mod caller;
 pub mod canary;
 pub mod child;
 pub mod denied;
+pub mod desk;
+pub mod door;
 pub mod front;
 pub mod identity;
 pub mod judge;
@@ -60,10 +66,12 @@ pub mod not_enforced;
 pub mod notify;
 pub mod probe;
 pub mod program;
+pub mod question;
 pub mod refusal;
 #[cfg(feature = "kernel")]
 pub mod roles;
 pub mod secrets;
 pub mod signals;
 pub mod supervise;
+pub mod terminal;
 pub mod tty;

@@ -10,7 +10,7 @@ const NOWHERE: &[(&str, &str)] = &[
         "writing in place",
         "`write`, `mmap`, `copy_file_range`, `fallocate`: who may write a file may fill it with rubbish",
     ),
-    ("anything in scope", "an agent must be able to destroy there; undo keeps what git does not have"),
+    ("anything in scope", "an agent must be able to destroy there, and only a copy brings it back"),
     (
         "work handed to a daemon",
         "docker, containerd, podman's service, systemd, D-Bus, cron, at: no descendant of the session does it",

@@ -37,6 +37,8 @@ pub enum Outcome {
     Audited,
     /// It passed with a warning.
     Warned,
+    /// A person let it pass.
+    Approved,
 }
 
 /// One refusal, joined with who caused it.
@@ -54,6 +56,8 @@ pub struct Refusal {
     pub chain: Vec<Ancestor>,
     /// The offender's working directory.
     pub cwd: Option<PathBuf>,
+    /// The number under which a person may allow it.
+    pub offer: Option<String>,
 }
 
 /// Longest text that is written to someone else's standard error: what a pipe takes in one piece (PIPE_BUF, pipe(7)).
@@ -63,7 +67,13 @@ impl Refusal {
     /// The text for people and agents, without colours: it goes to another program's output.
     pub fn text(&self) -> String {
         let rendered = human::render(&self.report);
-        cut(secrets::mask(&anstream::adapter::strip_str(&rendered).to_string()))
+        let mut text = anstream::adapter::strip_str(&rendered).to_string();
+        if let Some(offer) = &self.offer {
+            text.push_str(&format!(
+                "  approve   a person may allow exactly this once, outside this session: blastradius approve {offer}\n"
+            ));
+        }
+        cut(secrets::mask(&text))
     }
 
     /// The fields of its log record.
@@ -92,6 +102,7 @@ impl Refusal {
         fields.insert("exe".into(), json!(offender.and_then(|offender| offender.exe.as_deref()).map(lossy)));
         fields.insert("command".into(), json!(secrets::mask(&self.report.command)));
         fields.insert("cwd".into(), json!(self.cwd.as_deref().map(lossy)));
+        fields.insert("offer".into(), json!(self.offer));
         fields.insert("chain".into(), self.chain.iter().map(ancestor).collect());
         fields
     }
@@ -102,6 +113,7 @@ impl Refusal {
             Outcome::Refused => "refused",
             Outcome::Audited => "audited",
             Outcome::Warned => "warned",
+            Outcome::Approved => "approved",
         }
     }
 
@@ -285,6 +297,7 @@ mod tests {
             report,
             chain: Vec::new(),
             cwd: None,
+            offer: None,
         }
     }
 

@@ -24,6 +24,8 @@ use super::child::{
     self, CStrings, ChildError, ExecTrap, Identity, ListenerNeed, OWN_FAILURE, Recipe, Stage,
 };
 use super::denied::{Denied, Memory};
+use super::desk::Desk;
+use super::door;
 use super::front::{self, Birth};
 use super::judge::MakeJudge;
 use super::kernel_rung::KernelRung;
@@ -35,6 +37,7 @@ use super::notify::{self, ArchGuarded, Handover, Listener};
 use super::refusal::{Folder, Outcome, Refusal, thousands};
 use super::secrets;
 use super::signals::SignalFd;
+use super::terminal::Terminal;
 use super::tty;
 use crate::analysis;
 
@@ -60,6 +63,8 @@ pub struct Session {
     pub report: bool,
     /// End with 3 instead of 0 if something was refused.
     pub fail_on_refusal: bool,
+    /// How long a question at the terminal waits; zero: nobody is asked there.
+    pub patience: Duration,
 }
 
 /// Exit status of `--fail-on-refusal`.
@@ -149,6 +154,8 @@ struct Started {
     report: io::PipeReader,
     listener: Option<Listener>,
     signals: SignalFd,
+    /// The process group of the job.
+    job: Pid,
 }
 
 fn start(session: &Session, group: Pid, mask: &nix::sys::signal::SigSet) -> Result<Started, StartError> {
@@ -178,7 +185,7 @@ fn start(session: &Session, group: Pid, mask: &nix::sys::signal::SigSet) -> Resu
     // The child's ends must be closed here, or its end would not be seen.
     drop(recipe);
     let listener = if trapped { take_listener(&ours, session, &report)? } else { None };
-    Ok(Started { agent, report, listener, signals })
+    Ok(Started { agent, report, listener, signals, job: group })
 }
 
 fn take_listener(
@@ -278,6 +285,8 @@ struct Guard {
     folder: Arc<Mutex<Folder>>,
     memory: Arc<Mutex<Memory>>,
     session: Session,
+    /// The record of the last refusal, for who asks at the door.
+    last: Arc<Mutex<Option<Value>>>,
     refused: Vec<String>,
     count: u64,
     /// The exec layer failed and the session must end.
@@ -294,10 +303,23 @@ const LISTED: usize = 5;
 
 impl Guard {
     fn new(link: Link, mut session: Session, started: Started) -> io::Result<Self> {
-        let Started { agent, report, listener, signals } = started;
+        let Started { agent, report, listener, signals, job } = started;
         let (sender, news) = mpsc::channel(1024);
         let (folder, memory) = (Arc::<Mutex<Folder>>::default(), Arc::<Mutex<Memory>>::default());
         let kernel = session.foothold.kernel.take();
+        let grants = kernel.as_ref().filter(|_| !session.audit).map(KernelRung::grants);
+        let terminal = (!session.patience.is_zero()).then(|| Terminal::new(job, session.patience));
+        let desk = Arc::new(Desk::new(terminal));
+        let last = Arc::default();
+        let house = door::House {
+            desk: desk.clone(),
+            last: Arc::clone(&last),
+            owner: session.identity.as_ref().map(|identity| identity.uid),
+            grants: grants.clone(),
+        };
+        if let Err(error) = door::open(session.log.session(), house) {
+            eprintln!("blastradius: questions cannot be answered from outside ({error}): they are refused");
+        }
         let bench = match (listener, &session.make_judge) {
             (Some(listener), Some(make)) => {
                 let order = Order {
@@ -307,6 +329,8 @@ impl Guard {
                     memory: kernel.is_some().then(|| memory.clone()),
                     news: sender,
                     audit: session.audit,
+                    desk: (!session.audit).then_some(desk),
+                    grants,
                 };
                 Some(Bench::open(listener, order)?)
             }
@@ -328,6 +352,7 @@ impl Guard {
             folder,
             memory,
             session,
+            last,
             refused: Vec::new(),
             count: 0,
             failed: false,
@@ -441,8 +466,9 @@ impl Guard {
     }
 
     fn write_down(&mut self, refusal: &Refusal) {
-        self.session.log.write(refusal.event(), refusal.fields());
+        let record = self.session.log.write(refusal.event(), refusal.fields());
         if refusal.outcome == Outcome::Refused || refusal.outcome == Outcome::Audited {
+            *lock(&self.last) = Some(record);
             self.count += 1;
             if self.refused.len() < LISTED {
                 self.refused.push(refusal.line());

@@ -21,14 +21,25 @@ pub enum Surface {
     Hook,
     /// `blastradius -- CMD`: judged, then executed by us.
     Wrapper,
-    /// An execve inside a `run`. With a proved rung the kernel judges removals, and the exec layer only what the
-    /// kernel cannot see.
+    /// An execve inside a `run`.
     Exec {
-        /// The session's syscall layer is enforced and proved.
-        rung_proved: bool,
+        /// What stands behind the exec layer.
+        backing: Backing,
     },
     /// A human's own command in an agent's prompt: deny tier only.
     Human,
+}
+
+/// The syscall layer behind the exec layer, proved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backing {
+    /// None: the exec layer judges everything.
+    Nothing,
+    /// It refuses, and nobody hears of it (Landlock): what it is certain to refuse is refused here, with the reason.
+    /// It knows nothing of what the session made, so nothing is lost by that.
+    Mute,
+    /// It judges each object, knows what the session made, and tells of each refusal (the kernel's own rungs).
+    Telling,
 }
 
 /// What the judge must know about the asker.

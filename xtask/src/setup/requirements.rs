@@ -18,6 +18,8 @@ pub(crate) enum Job {
     Vm,
     /// The demonstration, and tests that run other people's programs.
     Programs,
+    /// The real agents, which come from npm.
+    Agents,
     /// The check that a newcomer's machine is enough.
     Newcomer,
 }
@@ -150,6 +152,13 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
         present: || ["git", "make", "python3"].into_iter().all(program),
         get: debian(&["git", "make", "python3-minimal"]),
         elsewhere: "git, make and python3",
+    },
+    Requirement {
+        name: "npm, which agents come through",
+        serves: &[Job::Agents],
+        present: || program("npm") && program("node"),
+        get: debian(&["npm", "nodejs"]),
+        elsewhere: "Node.js with npm",
     },
     Requirement {
         name: "debootstrap",

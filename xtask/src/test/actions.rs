@@ -16,7 +16,7 @@ use nix::{
 
 use super::{
     Outcome,
-    steps::{Action, INCIDENTS, KERNEL_TESTS, KernelRun, WHOLE_TESTS},
+    steps::{AGENTS, Action, INCIDENTS, KERNEL_TESTS, KernelRun, WHOLE_TESTS},
 };
 use crate::{
     cargo::{self, cargo},
@@ -43,6 +43,13 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
         Action::Whole { target } => {
             let arguments = ["test", "--locked", "--package", WHOLE_TESTS, "--test", target];
             watch(cargo(&arguments).env(BINARY, program::build()?), limit)
+        }
+        Action::Agents { .. } if !geteuid().is_root() => {
+            Ok(Outcome::Skipped("an agent in namespaces of its own takes root".into()))
+        }
+        Action::Agents { names } => {
+            let mut command = cargo(&["test", "--locked", "--package", WHOLE_TESTS, "--test", AGENTS, "--"]);
+            watch(command.args(names).env(BINARY, program::build()?), limit)
         }
         Action::MacOs => match macos() {
             Some(mut command) => watch(&mut command, limit),
@@ -151,7 +158,7 @@ fn incidents(series: &str, limit: Duration) -> Result<Outcome> {
     let request = vm::Request {
         root: Some("debian".into()),
         mem: 2048,
-        env: vec![format!("{BINARY}={program}")],
+        env: vec![format!("{BINARY}={program}"), "BLASTRADIUS_RUNG=kernel".to_owned()],
         copy: vec![program, house::root().join("tests").display().to_string()],
         ..vm::Request::new(series, vec![test.into_os_string(), "--nocapture".into()])
     };

@@ -22,6 +22,9 @@ pub(crate) struct Request {
     /// All that takes long, too: more kernels, more file systems
     #[arg(long)]
     long: bool,
+    /// Only the real agents, all of them: `--only hosts`
+    #[arg(long, conflicts_with_all = ["only", "long"])]
+    hosts: bool,
     /// Only the steps of these groups, or those with this in their name
     #[arg(long, value_name = "GROUP", value_delimiter = ',')]
     only: Vec<String>,
@@ -67,7 +70,10 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
     Ok(i32::from(done.iter().any(|done| matches!(done.outcome, Outcome::Failed(_)))))
 }
 
-fn wanted(Request { long, only, .. }: &Request, step: &Step) -> bool {
+fn wanted(Request { long, hosts, only, .. }: &Request, step: &Step) -> bool {
+    if *hosts {
+        return step.group == "hosts";
+    }
     let is_group = |word: &String| STEPS.iter().any(|step| step.group == word);
     let named = |word: &String| {
         if is_group(word) { step.group == word } else { step.name.contains(word.as_str()) }
@@ -122,7 +128,12 @@ mod tests {
     use super::*;
 
     fn request(long: bool, only: &[&str]) -> Request {
-        Request { long, only: only.iter().map(|word| (*word).to_owned()).collect(), list: false }
+        Request {
+            long,
+            hosts: false,
+            only: only.iter().map(|word| (*word).to_owned()).collect(),
+            list: false,
+        }
     }
 
     fn names(request: &Request) -> Vec<&'static str> {

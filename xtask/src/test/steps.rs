@@ -40,6 +40,11 @@ pub(crate) enum Action {
     Tests,
     /// Runs one target of the tests of the whole.
     Whole { target: &'static str },
+    /// Has real agents work under our hook and under the guard.
+    Agents {
+        /// Their names in the table of the test.
+        names: &'static [&'static str],
+    },
     /// Type-checks for macOS.
     MacOs,
     /// Replays the demonstration.
@@ -80,6 +85,9 @@ pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 /// Its target that replays incidents.
 pub(crate) const INCIDENTS: &str = "battery";
 
+/// The real agents: a program that is no test for cargo, since it fetches them.
+pub(crate) const AGENTS: &str = "agents";
+
 /// Security modules without bpf, as on distributions that leave it out.
 const WITHOUT_BPF: &str = "lsm=landlock,lockdown,yama,integrity,apparmor";
 
@@ -103,6 +111,11 @@ const fn whole(name: &'static str, target: &'static str) -> Step {
         limit: minutes(20),
         action,
     }
+}
+
+const fn agents(tier: Tier, name: &'static str, names: &'static [&'static str]) -> Step {
+    let jobs = &[Job::Build, Job::Programs, Job::Agents];
+    Step { group: "hosts", name, tier, jobs, limit: minutes(20), action: Action::Agents { names } }
 }
 
 const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
@@ -166,6 +179,12 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what the README shows", "readme"),
     whole("the text layer against what bash really does", "truth"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
+    agents(Short, "Claude Code, pi and opencode, driven by a script", &["claude-code", "pi", "opencode"]),
+    agents(
+        Long,
+        "Codex, Gemini, Qwen Code, Copilot and Droid, driven by a script",
+        &["codex", "gemini", "qwen", "copilot", "droid"],
+    ),
     Step {
         group: "demo",
         name: "the demonstration shows what it is to show",
@@ -174,13 +193,13 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(10),
         action: Action::Demo,
     },
-    kernel(Short, "Linux 6.1, ext4", on("6.1", Ext4)),
-    kernel(Short, "Linux 6.12, tmpfs", on("6.12", Tmpfs)),
-    kernel(Short, "newest Linux, ext4", on("latest", Ext4)),
+    kernel(Short, "Linux 6.1, ext4, and the program on it", with_program("6.1", Ext4)),
+    kernel(Short, "Linux 6.12, tmpfs, and the program on it", with_program("6.12", Tmpfs)),
+    kernel(Short, "the newest Linux, ext4, and the program on it", with_program("latest", Ext4)),
     kernel(
         Short,
-        "Linux 6.12 without bpf among its security modules",
-        KernelRun { append: WITHOUT_BPF, ..on("6.12", Tmpfs) },
+        "Linux 6.12 without bpf among its security modules, and the program on it",
+        KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
     ),
     Step {
         group: "kernel",
@@ -198,14 +217,6 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(20),
         action: Action::Soak { series: "6.12", seconds: 600 },
     },
-    kernel(Long, "the program on Linux 6.1, ext4", with_program("6.1", Ext4)),
-    kernel(Long, "the program on Linux 6.12, tmpfs", with_program("6.12", Tmpfs)),
-    kernel(Long, "the program on the newest Linux, ext4", with_program("latest", Ext4)),
-    kernel(
-        Long,
-        "the program on Linux 6.12 without bpf among its security modules",
-        KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
-    ),
     kernel(Long, "Linux 5.10, ext4", on("5.10", Ext4)),
     kernel(Long, "Linux 6.18, ext4", on("6.18", Ext4)),
     kernel(Long, "Linux 6.12, ext4", on("6.12", Ext4)),
@@ -246,6 +257,18 @@ mod tests {
             if kernel.need == Need::Required {
                 assert!(kernels_of_every_run().any(|series| series == kernel.series), "{}", kernel.series);
             }
+        }
+    }
+
+    #[test]
+    fn every_kernel_of_a_step_is_in_the_page_of_kernels() {
+        let page = std::fs::read_to_string(crate::house::root().join("docs/kernels.md")).unwrap();
+        for step in STEPS {
+            let Action::Kernel(run) = step.action else { continue };
+            let rung = if run.append == WITHOUT_BPF { "fmod_ret" } else { "bpf-lsm" };
+            let fs = format!("{:?}", run.fs).to_lowercase();
+            let row = format!("| {} | {fs} | {rung} |", run.series);
+            assert!(page.contains(&row), "docs/kernels.md has no row {row}");
         }
     }
 

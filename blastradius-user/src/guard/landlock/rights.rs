@@ -20,8 +20,9 @@ bitflags::bitflags! {
 impl Rights {
     /// What scope gets.
     pub const DESTROY: Self = Self::all();
-    /// What an atomic save needs: a temporary file takes over the name of its neighbour.
-    pub const SAVE: Self = Self::REMOVE_FILE.union(Self::REFER).union(Self::TRUNCATE);
+    /// What an atomic save needs: a temporary file takes over the name of its neighbour, often while a directory serves as
+    /// the lock (proper-lockfile, which pi and others use), so that directories must be removable, too.
+    pub const SAVE: Self = Self::all();
     /// What makes sense for a rule on a single file.
     pub const ON_FILE: Self = Self::TRUNCATE;
 

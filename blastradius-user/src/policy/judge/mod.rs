@@ -13,13 +13,13 @@ mod tests;
 
 use std::path::PathBuf;
 
-use blastradius_common::{RuleId, Verdict};
+use blastradius_common::{Operation, RuleId, Verdict};
 
-use crate::shell::world::World;
+use crate::shell::world::{Look, World};
 
 use super::effect::{Act, Effect, Located};
 use super::finding::Finding;
-use super::mode::{Asker, Mode, Surface};
+use super::mode::{Asker, Backing, Mode, Surface};
 use super::{Policy, advice, pattern, rules};
 
 /// Something about the text as a whole that is an objection in itself: it does not parse, a limit was reached, what it
@@ -221,22 +221,34 @@ impl Court<'_> {
     }
 
     /// Inside a run whose rung is proved, removals are the kernel's to judge: it knows what was born. What no hook sees,
-    /// and what is critical, is refused before it starts.
+    /// and what is critical, is refused before it starts; so is what the rung would refuse without a word.
     fn is_for_this_layer(&self, located: &Located, objection: &Objection) -> bool {
-        let proved = self.asker.surface == Surface::Exec { rung_proved: true };
-        let kernel_sees = matches!(
-            &located.effect,
-            Effect::Path {
-                act: Act::Remove { .. }
-                    | Act::Truncate
-                    | Act::Append
-                    | Act::Replace
-                    | Act::Move
-                    | Act::Metadata { .. },
-                ..
-            }
-        );
-        !proved || !kernel_sees || objection.critical || TEXT_ALONE.contains(&objection.rule)
+        let Surface::Exec { backing: backing @ (Backing::Mute | Backing::Telling) } = self.asker.surface
+        else {
+            return true;
+        };
+        let Some(operation) = seen_by_hooks(&located.effect) else { return true };
+        let unheard = || backing == Backing::Mute && self.is_certainly_refused(operation, objection);
+        objection.critical || TEXT_ALONE.contains(&objection.rule) || unheard()
+    }
+
+    /// Whether the object is there and its zone refuses the operation.
+    fn is_certainly_refused(&self, operation: Option<Operation>, objection: &Objection) -> bool {
+        let (Some(operation), Some(path)) = (operation, objection.resolved.as_deref()) else { return false };
+        !self.zone(path).zone.permits(operation) && matches!(self.world.look(path), Look::Found(_))
+    }
+}
+
+/// Whether the syscall layer has a hook for the effect, and which of the operations of the zone table it judges there.
+fn seen_by_hooks(effect: &Effect) -> Option<Option<Operation>> {
+    let Effect::Path { act, .. } = effect else { return None };
+    match act {
+        Act::Remove { .. } => Some(Some(Operation::Remove)),
+        Act::Move => Some(Some(Operation::MoveOut)),
+        Act::Truncate => Some(Some(Operation::Truncate)),
+        Act::Replace => Some(Some(Operation::Replace)),
+        Act::Append | Act::Metadata { .. } => Some(None),
+        Act::Device => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use blastradius_common::{RuleId, Verdict};
 
 use crate::policy::effect::{Act, Base, Discard, Effect, Follow, Located, PathTarget, Selection};
-use crate::policy::mode::{Asker, Mode, Surface};
+use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::policy::{Policy, Start};
 use crate::shell::value::{Abstract, Cause, Field, Glob, Hole, Piece};
 use crate::shell::world::memory::MemoryWorld;
@@ -526,7 +526,7 @@ fn modes_turn_questions_into_refusals_and_a_human_is_told_of_refusals_only() {
 
 #[test]
 fn inside_a_proved_run_the_kernel_judges_removals_and_the_exec_layer_what_no_hook_sees() {
-    let asker = Asker { mode: Mode::Unattended, surface: Surface::Exec { rung_proved: true } };
+    let asker = Asker { mode: Mode::Unattended, surface: Surface::Exec { backing: Backing::Telling } };
     let on = |effect: Located| worst(&findings_in(&world(), effect, asker)).0;
     assert_eq!(on(path(REMOVE, Field::literal("/home/dev/Documents"))), Verdict::Allow);
     assert_eq!(on(path(REMOVE, Field::literal("/home/dev"))), Verdict::Deny);
@@ -538,6 +538,20 @@ fn inside_a_proved_run_the_kernel_judges_removals_and_the_exec_layer_what_no_hoo
         what: "git reset --hard".into(),
     };
     assert_eq!(on(located(reset)), Verdict::Deny);
+}
+
+#[test]
+fn what_a_mute_rung_would_refuse_is_refused_with_a_reason_and_nothing_else() {
+    let asker = Asker { mode: Mode::Unattended, surface: Surface::Exec { backing: Backing::Mute } };
+    let world = world().file("/home/dev/Documents/a.txt", "a").file("/home/dev/.config/tool/log", "l");
+    let on = |act: Act, name: &str| worst(&findings_in(&world, path(act, Field::literal(name)), asker));
+    assert_eq!(on(REMOVE, "/home/dev/Documents/a.txt"), (Verdict::Deny, Some(RuleId::OutOfScope)));
+    assert_eq!(on(Act::Truncate, "/home/dev/Documents/a.txt").0, Verdict::Deny);
+    assert_eq!(on(REMOVE, "/home/dev/.config/tool/log").0, Verdict::Deny);
+    // An edit of settings, and what is not there, would pass the rung as well.
+    assert_eq!(on(Act::Truncate, "/home/dev/.config/tool/log").0, Verdict::Allow);
+    assert_eq!(on(REMOVE, "/home/dev/Documents/absent.txt").0, Verdict::Allow);
+    assert_eq!(on(REMOVE, "/tmp/x").0, Verdict::Allow);
 }
 
 #[test]

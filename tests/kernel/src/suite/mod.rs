@@ -3,6 +3,7 @@
 mod born;
 mod content;
 mod depth;
+mod grants;
 mod lifetime;
 mod machine;
 mod metadata;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> Vec<Test> {
         depth::TESTS,
         reports::TESTS,
         tampering::TESTS,
+        grants::TESTS,
         lifetime::TESTS,
     ]
     .concat()

@@ -155,9 +155,11 @@ fn enter(user: bool) -> Outcome {
     }
     if user {
         // Who has no number there can make nothing.
-        for map in ["/proc/self/uid_map", "/proc/self/gid_map"] {
-            let mut map = std::fs::OpenOptions::new().write(true).open(map).expect("our own");
-            std::io::Write::write_all(&mut map, b"0 0 1").expect("root may map itself");
+        // Groups only for who gives up setgroups(2) there.
+        for (file, word) in [("uid_map", "0 0 1"), ("setgroups", "deny"), ("gid_map", "0 0 1")] {
+            let path = format!("/proc/self/{file}");
+            let mut map = std::fs::OpenOptions::new().write(true).open(path).expect("our own");
+            std::io::Write::write_all(&mut map, word.as_bytes()).expect("root may map itself");
         }
     }
     mount("none", "/", "", PRIVATE)
