@@ -50,6 +50,48 @@ impl Member {
     }
 }
 
+/// A guarded task, and what the hooks of one call leave for those of the next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Guarded {
+    /// Whose it is and what it may.
+    pub member: Member,
+    /// The address of the dentry whose removal has passed already: the second line need not judge it again.
+    pub passed: u64,
+    /// The address of the last directory of the system whose mode or owner it changed: what lies below is part of a
+    /// recursion.
+    pub changed: u64,
+    /// How many objects of the system it has changed since it began.
+    pub changes: u64,
+}
+
+impl Guarded {
+    /// A task of which nothing is known yet.
+    #[inline(always)]
+    pub const fn new(member: Member) -> Self {
+        Self { member, passed: 0, changed: 0, changes: 0 }
+    }
+}
+
+/// What a session's tasks have in common beyond its marks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Common {
+    /// The address of the mount namespace that the session started in; 0: not known, and every one is taken for it.
+    pub namespace: u64,
+    /// [`Common::POWER`].
+    pub rules: u64,
+    /// When the session last changed mode or owner of something of the system, in nanoseconds since boot.
+    pub burst_last: u64,
+    /// How many such changes there were without a pause.
+    pub burst: u64,
+}
+
+impl Common {
+    /// Tasks may not stop the machine, nor load code into its kernel.
+    pub const POWER: u64 = 1;
+}
+
 /// What the calling task asks of the enrol program, which runs in the caller's own context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
@@ -60,7 +102,7 @@ pub enum Request {
     Identify = 2,
     /// Takes back an [`Request::Arm`] that no fork consumed.
     Disarm = 3,
-    /// The calling process is a supervisor: no guarded task may kill it or look into it.
+    /// The calling process is a supervisor, of the session whose number is the word (0: of none): no guarded task may kill it or look into it, and its mount namespace is the session's.
     Protect = 4,
     /// The next task that this one signals is what the order with the given token is about.
     Probe = 5,
@@ -81,3 +123,5 @@ pub struct Tally {
 
 const _: () = assert!(size_of::<Member>() == 8);
 const _: () = assert!(size_of::<Tally>() == 16);
+const _: () = assert!(size_of::<Guarded>() == 32);
+const _: () = assert!(size_of::<Common>() == 32);

@@ -55,7 +55,18 @@ offsets! {
     binprm_file: "linux_binprm" "file",
     task_pid: "task_struct" "pid",
     task_tgid: "task_struct" "tgid",
+    task_nsproxy: "task_struct" "nsproxy",
+    nsproxy_mounts: "nsproxy" "mnt_ns",
     mount_sb: "vfsmount" "mnt_sb",
+    mount_root: "vfsmount" "mnt_root",
+    mount_shown: "mount" "mnt",
+    mount_parent: "mount" "mnt_parent",
+    mount_point: "mount" "mnt_mountpoint",
+    mount_group: "mount" "mnt_group_id",
+    mount_namespace: "mount" "mnt_ns",
+    path_mount: "path" "mnt",
+    sb_root: "super_block" "s_root",
+    user_namespace_level: "user_namespace" "level",
     map_id: "bpf_map" "id",
     prog_aux: "bpf_prog" "aux",
     prog_aux_id: "bpf_prog_aux" "id",
@@ -69,12 +80,18 @@ pub struct KernelFacts {
     pub offsets: Offsets,
     /// 1 where `path_rename` has the argument `flags` (since 5.19).
     pub rename_has_flags: u32,
+    /// Bytes of `struct inode`: overlayfs keeps the upper object of an inode of its own right behind it.
+    pub inode_bytes: u32,
     /// 1 where `vfs_mkdir` returns a dentry or an error pointer (since 6.15) and not an error number.
     pub mkdir_returns_dentry: u32,
 }
 
 impl KernelFacts {
     /// What a loader that forgets to inject leaves behind.
-    pub const POISONED: Self =
-        Self { offsets: Offsets::POISONED, rename_has_flags: POISON, mkdir_returns_dentry: POISON };
+    pub const POISONED: Self = Self {
+        offsets: Offsets::POISONED,
+        rename_has_flags: POISON,
+        inode_bytes: POISON,
+        mkdir_returns_dentry: POISON,
+    };
 }

@@ -48,12 +48,24 @@ pub enum Operation {
     Metadata = 4,
     /// The same, of a whole tree.
     MetadataRecursive = 5,
+    /// Something is mounted over it, or what is mounted there is detached or mounted anew.
+    Mount = 6,
+    /// The machine is stopped, or code loaded into its kernel: no object of any zone.
+    Machine = 7,
 }
 
 impl Operation {
     /// All operations.
-    pub const ALL: [Self; 6] =
-        [Self::Remove, Self::MoveOut, Self::Truncate, Self::Replace, Self::Metadata, Self::MetadataRecursive];
+    pub const ALL: [Self; 8] = [
+        Self::Remove,
+        Self::MoveOut,
+        Self::Truncate,
+        Self::Replace,
+        Self::Metadata,
+        Self::MetadataRecursive,
+        Self::Mount,
+        Self::Machine,
+    ];
 
     /// The word used in output.
     pub const fn name(self) -> &'static str {
@@ -64,6 +76,8 @@ impl Operation {
             Self::Replace => "replace",
             Self::Metadata => "change metadata of",
             Self::MetadataRecursive => "change metadata below",
+            Self::Mount => "mount over or detach",
+            Self::Machine => "stop or change",
         }
     }
 
@@ -134,16 +148,21 @@ impl Zone {
     ///
     /// This is the zone table of the documentation. `true` means the kernel lets it pass.
     pub const fn permits(self, operation: Operation) -> bool {
-        use Operation::{Metadata, MetadataRecursive, MoveOut, Remove, Replace, Truncate};
+        use Operation::{Machine, Metadata, MetadataRecursive, Mount, MoveOut, Remove, Replace, Truncate};
+        if matches!(operation, Machine) {
+            return false;
+        }
         match self {
             Self::Floor | Self::Own | Self::Denied => false,
             // Scope roots and ancestors of marks keep their name; what lies in them has its own zone.
-            Self::Root => !matches!(operation, Remove | MoveOut | MetadataRecursive),
+            Self::Root => !matches!(operation, Remove | MoveOut | MetadataRecursive | Mount),
             Self::History => false,
             Self::Scope | Self::Born | Self::State => true,
             // An edit (atomic save, O_TRUNC rewrite) is what editors and package managers do all day.
             Self::Config => matches!(operation, Truncate | Replace | Metadata),
-            Self::Personal | Self::System | Self::Other => matches!(operation, Metadata),
+            Self::Personal | Self::System => matches!(operation, Metadata),
+            // Backup disks, and what sandboxes and containers are put together from.
+            Self::Other => matches!(operation, Metadata | Mount),
         }
     }
 
@@ -164,6 +183,12 @@ impl Zone {
             | Self::System
             | Self::Other => RuleId::OutOfScope,
         }
+    }
+
+    /// Whether what lies here stays also where the kernel itself would remove it, doing something else for a task: an
+    /// overlay's work directory, for one. Not where the storage of containers lies.
+    pub const fn holds_against_the_kernel(self) -> bool {
+        matches!(self, Self::Floor | Self::Root | Self::History | Self::Own | Self::Denied | Self::Personal)
     }
 
     /// Whether having been created by the session lifts the zone's word: not where someone said no by name, and not in

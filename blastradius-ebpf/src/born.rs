@@ -9,7 +9,7 @@ use blastradius_common::{NameKey, ObjectKey, identity::NAME_BYTES};
 use core::mem::MaybeUninit;
 
 use crate::{
-    kernel::{self, Dentry, Inode},
+    kernel::{self, Access, Dentry, Inode},
     maps::{self, BORN, BORN_NAMES, PENDING},
 };
 
@@ -72,19 +72,19 @@ pub fn disown(session: u32, inode: Inode) {
 
 /// Whether the session created the object.
 #[inline(always)]
-pub fn is_born(session: u32, inode: Inode) -> bool {
+pub fn is_born<A: Access>(session: u32, inode: Inode<A>) -> bool {
     maps::is_born(&ObjectKey::new(session, inode.id()))
 }
 
 /// Whether the session made this name for an object that has another name still.
 #[inline(always)]
-pub fn is_born_name(session: u32, dentry: Dentry, inode: Inode) -> bool {
+pub fn is_born_name<A: Access>(session: u32, dentry: Dentry<A>, inode: Inode<A>) -> bool {
     inode.links() >= 2 && is_linked_object(session, dentry, inode)
 }
 
 /// Whether the session linked `inode` under this name. A function of its own: the key is most of a stack frame.
 #[inline(never)]
-fn is_linked_object(session: u32, dentry: Dentry, inode: Inode) -> bool {
+fn is_linked_object<A: Access>(session: u32, dentry: Dentry<A>, inode: Inode<A>) -> bool {
     let Some(directory) = dentry.parent().inode() else { return false };
     let linked = with_name_key(ObjectKey::new(session, directory.id()), dentry, maps::born_name);
     linked == Some(inode.id())
@@ -93,9 +93,9 @@ fn is_linked_object(session: u32, dentry: Dentry, inode: Inode) -> bool {
 /// Calls `use_key` with the key of the name of `dentry` in `parent`; `None` where the name is unreadable. The key is half
 /// of what a program's stack may hold, so it is built in place and lent, never returned.
 #[inline(always)]
-pub fn with_name_key<T>(
+pub fn with_name_key<T, A: Access>(
     parent: ObjectKey,
-    dentry: Dentry,
+    dentry: Dentry<A>,
     use_key: impl FnOnce(&NameKey) -> Option<T>,
 ) -> Option<T> {
     let mut key = MaybeUninit::<NameKey>::uninit();

@@ -1,4 +1,4 @@
-//! Content and metadata: truncation by any road, modes and owners.
+//! Content: truncation by any road, and block devices.
 
 use blastradius_common::{Member, Operation, RuleId, Zone};
 
@@ -48,13 +48,6 @@ pub fn judge_truncation(member: Member, dentry: Dentry, inode: Inode) -> i32 {
         return PASSED;
     }
     judge(member, dentry, inode, Operation::Truncate, Place::of(member.session, dentry, inode))
-}
-
-/// May `member` change mode or owner of the object?
-#[inline(always)]
-pub fn judge_metadata(member: Member, dentry: Dentry) -> i32 {
-    let Some(inode) = dentry.inode() else { return PASSED };
-    judge(member, dentry, inode, Operation::Metadata, Place::of(member.session, dentry, inode))
 }
 
 /// May `member` have this open file? Not a block device for writing: whole file systems lie there, of which no other hook is

@@ -9,7 +9,7 @@ use blastradius_common::{
 use core::hint::black_box;
 
 use crate::{
-    kernel::{self, Dentry},
+    kernel::{self, Access, Copied, Dentry},
     maps::{RING_BYTES, RINGS, TALLIES},
     walk::Place,
 };
@@ -24,24 +24,36 @@ pub struct Record {
 
 /// Reports that `operation` on `dentry` was refused because of `place`.
 #[inline(always)]
-pub fn refusal(member: Member, dentry: Dentry, operation: Operation, place: Place) {
+pub fn refusal<A: Access>(member: Member, dentry: Dentry<A>, operation: Operation, place: Place) {
     refusal_by(member, dentry, operation, place, EventHeader::RULE_OF_ZONE);
 }
 
 /// The same, by a rule that the zone does not name.
 #[inline(always)]
-pub fn refusal_by(member: Member, dentry: Dentry, operation: Operation, place: Place, rule: u16) {
+pub fn refusal_by<A: Access>(
+    member: Member,
+    dentry: Dentry<A>,
+    operation: Operation,
+    place: Place,
+    rule: u16,
+) {
     let unreadable = if place.unreadable { EventHeader::UNREADABLE } else { 0 };
     let canary = if member.traits & Member::CANARY != 0 { EventHeader::CANARY } else { 0 };
     let verdict = (operation as u32) | place.zone << 8 | u32::from(unreadable | canary) << 16;
     record(dentry, member.session, u64::from(verdict) | u64::from(rule) << 32);
 }
 
+/// Reports that `operation`, which is on no object, was refused by `rule`.
+#[inline(always)]
+pub fn refusal_of_no_object(member: Member, operation: Operation, rule: u16) {
+    refusal_by(member, Dentry::<Copied>::none(), operation, Place::of_floor(), rule);
+}
+
 /// Writes the record. `verdict` is operation, zone and flags, a byte each from the lowest, and the rule from bit 32.
 ///
 /// A function of its own, so that rename with its several refusals stays small.
 #[inline(never)]
-fn record(dentry: Dentry, session: u32, verdict: u64) {
+fn record<A: Access>(dentry: Dentry<A>, session: u32, verdict: u64) {
     let tally = TALLIES.get_ptr_mut(&session);
     count(tally, |tally| &mut tally.refused);
     // SAFETY: the inner map is only handed to helpers, and stays alive until the program returns (RCU).
@@ -76,7 +88,7 @@ fn record(dentry: Dentry, session: u32, verdict: u64) {
 
 /// The names from `dentry` upwards, each with its zero; the bytes written, and whether the path goes on.
 #[inline(always)]
-fn copy_names(dentry: Dentry, names: *mut u8) -> (u32, bool) {
+fn copy_names<A: Access>(dentry: Dentry<A>, names: *mut u8) -> (u32, bool) {
     let mut here = dentry;
     let mut length = 0u32;
     for _ in 0..EVENT_NAMES {

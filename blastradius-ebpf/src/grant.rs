@@ -5,14 +5,13 @@
 
 use aya_ebpf::{btf_maps::HashMap, helpers::generated::bpf_ktime_get_ns, macros::btf_map};
 use blastradius_common::{
-    Id, Member,
+    Guarded, Id, Member,
     grant::{Cover, GrantKey, LIFTED, Order},
 };
 
 use crate::{
-    kernel::{self, Dentry, Inode, Task},
+    kernel::{self, Access, Dentry, Inode, Task},
     maps::{self, TASKS},
-    walk::STEPS,
 };
 
 /// What grants cover.
@@ -53,7 +52,7 @@ pub fn serve(target: Task) {
     if order.grant == Order::ENROL {
         if member.session == 0 {
             let joined = Member { session: order.session, traits: 0 };
-            let _ = TASKS.insert(&target.address(), &joined, 0);
+            let _ = TASKS.insert(&target.address(), &Guarded::new(joined), 0);
         }
     } else if order.grant != 0 && order.session == member.session {
         let _ = EXPECTED.insert(&target.address(), &order, 0);
@@ -84,7 +83,13 @@ pub fn forget(gone: u64) {
 
 /// Whether a grant of `member` lets `operation` on `inode`, which bears the name `dentry` in `zone`, pass.
 #[inline(always)]
-pub fn lifts(member: Member, dentry: Dentry, inode: Inode, operation: u32, zone: u32) -> bool {
+pub fn lifts<A: Access>(
+    member: Member,
+    dentry: Dentry<A>,
+    inode: Inode<A>,
+    operation: u32,
+    zone: u32,
+) -> bool {
     let grant = member.grant();
     grant != 0
         && LIFTED >> (zone & 31) & 1 != 0
@@ -93,13 +98,13 @@ pub fn lifts(member: Member, dentry: Dentry, inode: Inode, operation: u32, zone:
 
 /// Walks from the object upwards until something covers the operation. A function of its own, so that rename stays small.
 #[inline(never)]
-fn covers(grant: u64, dentry: Dentry, inode: Inode, operation: u32) -> bool {
+fn covers<A: Access>(grant: u64, dentry: Dentry<A>, inode: Inode<A>, operation: u32) -> bool {
     let key = |id: Id| GrantKey { id, session: grant as u32, grant: (grant >> 32) as u32 };
     if Cover::covers(cover(&key(inode.id())), operation) {
         return true;
     }
     let mut child = dentry;
-    for _ in 0..STEPS {
+    for _ in 0..A::STEPS {
         let parent = child.parent();
         if parent == child {
             return false;

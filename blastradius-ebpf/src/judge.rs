@@ -4,7 +4,7 @@ use blastradius_common::{Member, Operation, Zone};
 
 use crate::{
     born, emit, grant,
-    kernel::{Dentry, Inode},
+    kernel::{Access, Dentry, Inode},
     walk::Place,
 };
 
@@ -15,7 +15,13 @@ pub const PASSED: i32 = 0;
 
 /// May `member` do `operation` to the object `inode` under the name `dentry`, which lies at `place`?
 #[inline(always)]
-pub fn judge(member: Member, dentry: Dentry, inode: Inode, operation: Operation, place: Place) -> i32 {
+pub fn judge<A: Access>(
+    member: Member,
+    dentry: Dentry<A>,
+    inode: Inode<A>,
+    operation: Operation,
+    place: Place,
+) -> i32 {
     if permitted(place.zone, operation, member.traits) {
         return PASSED;
     }
@@ -33,7 +39,7 @@ pub fn judge(member: Member, dentry: Dentry, inode: Inode, operation: Operation,
 
 /// Losing a name that the session itself made costs nobody anything while the object has another.
 #[inline(always)]
-fn is_own_name(member: Member, dentry: Dentry, inode: Inode, operation: Operation) -> bool {
+fn is_own_name<A: Access>(member: Member, dentry: Dentry<A>, inode: Inode<A>, operation: Operation) -> bool {
     !matches!(operation, Operation::Truncate) && born::is_born_name(member.session, dentry, inode)
 }
 
@@ -52,7 +58,7 @@ pub fn permitted(zone: u32, operation: Operation, traits: u32) -> bool {
 
 /// [`Zone::yields_to_born`] as one mask.
 #[inline(always)]
-fn yields_to_born(zone: u32) -> bool {
+pub fn yields_to_born(zone: u32) -> bool {
     const ZONES: u32 = {
         let mut zones = 0;
         let mut index = 0;

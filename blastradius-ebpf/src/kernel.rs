@@ -2,10 +2,13 @@
 //!
 //! A handle is made from a hook's argument or by following another handle, so the verifier knows its BTF type, and a
 //! read at a constant offset compiles to one typed load. The verifier proves at load time what the SAFETY comments say:
-//! a wrong offset does not misread, it fails to load, and a null pointer in a chain reads as zero.
+//! a wrong offset does not misread, it fails to load, and a null pointer in a chain reads as zero. Where no such chain
+//! leads to an object, its handle is [`Copied`]: the same questions, answered by a helper that copies.
+
+use core::{marker::PhantomData, mem::MaybeUninit};
 
 use aya_ebpf::helpers::{
-    bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_get_current_task,
+    bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_get_current_task, bpf_ktime_get_ns,
     generated::{bpf_probe_read_kernel, bpf_probe_read_kernel_str},
 };
 use blastradius_common::{Id, KernelFacts, identity::NAME_BYTES};
@@ -37,6 +40,55 @@ unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
     unsafe { base.add(offset as usize).cast::<T>().read() }
 }
 
+/// How the memory behind a handle is read.
+pub trait Access: Copy + Eq {
+    /// Directories that a walk over such handles visits at most; deeper is refused. Verifies on every kernel of the table
+    /// (vm/kernels.toml).
+    const STEPS: u32;
+
+    /// Reads a field of a kernel object.
+    ///
+    /// # Safety
+    /// `base` must be such a pointer as the implementation asks for, and `offset` must come from [`KERNEL`].
+    unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T;
+}
+
+/// By one load: the verifier knows the pointer by its BTF type.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Typed;
+
+/// By a helper that copies: the pointer was read or calculated, and nobody vouches for it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Copied;
+
+impl Access for Typed {
+    /// Deeper than trees are made.
+    const STEPS: u32 = 320;
+
+    #[inline(always)]
+    unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
+        // SAFETY: the caller's promise.
+        unsafe { field(base, offset) }
+    }
+}
+
+impl Access for Copied {
+    /// Deeper than things are mounted: each step costs the verifier, and so the first start, several calls.
+    const STEPS: u32 = 64;
+
+    #[inline(always)]
+    unsafe fn field<T: Copy>(base: *const u8, offset: u32) -> T {
+        let mut value = MaybeUninit::<T>::uninit();
+        // SAFETY: the destination is as large as is said; the helper faults safely on the source, and leaves zeros then,
+        // which are a value of every type that is read: integers and pointers.
+        unsafe {
+            let source = base.wrapping_add(offset as usize);
+            bpf_probe_read_kernel(value.as_mut_ptr().cast(), size_of::<T>() as u32, source.cast());
+            value.assume_init()
+        }
+    }
+}
+
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
@@ -62,11 +114,22 @@ macro_rules! arguments {
     )*};
 }
 
+/// `struct dentry`: a name in a directory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Dentry<A = Typed>(*const u8, PhantomData<A>);
+
+/// `struct inode`: an object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Inode<A = Typed>(*const u8, PhantomData<A>);
+
+/// `struct vfsmount`: a file system where it is seen; part of a `struct mount`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Mount<A = Typed>(*const u8, PhantomData<A>);
+
 handles! {
-    /// `struct dentry`: a name in a directory.
-    Dentry;
-    /// `struct inode`: an object.
-    Inode;
     /// `struct path`: a dentry and the mount through which it is seen.
     Path;
     /// `struct file`: an open object.
@@ -75,17 +138,49 @@ handles! {
     Exec;
     /// `struct task_struct`: a thread.
     Task;
-    /// `struct vfsmount`: a file system where it is seen.
-    Mount;
+    /// `struct super_block`: a file system.
+    SuperBlock;
+    /// `struct user_namespace`.
+    UserNamespace;
     /// `struct bpf_map`: a map.
     BpfMap;
     /// `struct bpf_prog`: a program.
     BpfProgram;
 }
 
-arguments!(Dentry, Path, File, Exec, Task, Mount, BpfMap, BpfProgram);
-
 impl Dentry {
+    /// The handle of a hook's argument.
+    ///
+    /// # Safety
+    /// The argument must be a pointer to this structure in the signature of the hook.
+    #[inline(always)]
+    pub const unsafe fn from_argument(pointer: *const u8) -> Self {
+        Self(pointer, PhantomData)
+    }
+}
+
+impl Dentry<Copied> {
+    /// No name at all: it reads as its own parent, which is to say as the root of a file system.
+    #[inline(always)]
+    pub const fn none() -> Self {
+        Self(core::ptr::null(), PhantomData)
+    }
+}
+
+impl Mount {
+    /// The handle of a hook's argument.
+    ///
+    /// # Safety
+    /// The argument must be a pointer to this structure in the signature of the hook.
+    #[inline(always)]
+    pub const unsafe fn from_argument(pointer: *const u8) -> Self {
+        Self(pointer, PhantomData)
+    }
+}
+
+arguments!(Path, File, Exec, Task, SuperBlock, UserNamespace, BpfMap, BpfProgram);
+
+impl<A: Access> Dentry<A> {
     /// The address, to recognise the same dentry later. Not to be followed.
     #[inline(always)]
     pub fn address(self) -> u64 {
@@ -96,29 +191,29 @@ impl Dentry {
     #[inline(always)]
     pub fn parent(self) -> Self {
         // SAFETY: a dentry, and an offset of `struct dentry`.
-        Self(unsafe { field(self.0, offset!(dentry_parent)) })
+        Self(unsafe { A::field(self.0, offset!(dentry_parent)) }, PhantomData)
     }
 
     /// The object that bears this name. `None` for a name that nothing bears yet.
     #[inline(always)]
-    pub fn inode(self) -> Option<Inode> {
+    pub fn inode(self) -> Option<Inode<A>> {
         // SAFETY: a dentry, and an offset of `struct dentry`.
-        let inode: *const u8 = unsafe { field(self.0, offset!(dentry_inode)) };
-        if inode.is_null() { None } else { Some(Inode(inode)) }
+        let inode: *const u8 = unsafe { A::field(self.0, offset!(dentry_inode)) };
+        if inode.is_null() { None } else { Some(Inode(inode, PhantomData)) }
     }
 
     /// The object of a name that holds others, which is never nothing. (If it were, it would read as zero, which no mark
     /// has: one branch less for the verifier to follow.)
     #[inline(always)]
-    pub fn directory(self) -> Inode {
+    pub fn directory(self) -> Inode<A> {
         // SAFETY: a dentry, and an offset of `struct dentry`.
-        Inode(unsafe { field(self.0, offset!(dentry_inode)) })
+        Inode(unsafe { A::field(self.0, offset!(dentry_inode)) }, PhantomData)
     }
 
     #[inline(always)]
     fn name(self) -> *const core::ffi::c_void {
         // SAFETY: a dentry, and an offset of `struct dentry`.
-        unsafe { field(self.0, offset!(dentry_name)) }
+        unsafe { A::field(self.0, offset!(dentry_name)) }
     }
 
     /// Whether the name begins with a dot. `None`: unreadable.
@@ -150,7 +245,7 @@ impl Dentry {
     }
 }
 
-impl Inode {
+impl<A: Access> Inode<A> {
     /// The address, to recognise the same inode later. Not to be followed.
     #[inline(always)]
     pub fn address(self) -> u64 {
@@ -162,11 +257,11 @@ impl Inode {
     pub fn id(self) -> Id {
         // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
         unsafe {
-            let sb: *const u8 = field(self.0, offset!(inode_sb));
+            let sb: *const u8 = A::field(self.0, offset!(inode_sb));
             Id {
-                ino: field(self.0, offset!(inode_ino)),
-                dev: field(sb, offset!(sb_dev)),
-                generation: field(self.0, offset!(inode_generation)),
+                ino: A::field(self.0, offset!(inode_ino)),
+                dev: A::field(sb, offset!(sb_dev)),
+                generation: A::field(self.0, offset!(inode_generation)),
             }
         }
     }
@@ -178,7 +273,7 @@ impl Inode {
         const KIND: u16 = 0o170_000;
         const BLOCK: u16 = 0o060_000;
         // SAFETY: an inode, and an offset of `struct inode`.
-        let mode: u16 = unsafe { field(self.0, offset!(inode_mode)) };
+        let mode: u16 = unsafe { A::field(self.0, offset!(inode_mode)) };
         mode & KIND == BLOCK
     }
 
@@ -186,7 +281,7 @@ impl Inode {
     #[inline(always)]
     pub fn links(self) -> u32 {
         // SAFETY: an inode, and an offset of `struct inode`.
-        unsafe { field(self.0, offset!(inode_nlink)) }
+        unsafe { A::field(self.0, offset!(inode_nlink)) }
     }
 
     /// The device of the file system, in the kernel's own encoding.
@@ -194,20 +289,20 @@ impl Inode {
     pub fn device(self) -> u32 {
         // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
         unsafe {
-            let sb: *const u8 = field(self.0, offset!(inode_sb));
-            field(sb, offset!(sb_dev))
+            let sb: *const u8 = A::field(self.0, offset!(inode_sb));
+            A::field(sb, offset!(sb_dev))
         }
     }
 }
 
-impl Inode {
+impl<A: Access> Inode<A> {
     /// What kind of file system the object lies in (include/uapi/linux/magic.h).
     #[inline(always)]
     pub fn magic(self) -> u64 {
         // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
         unsafe {
-            let sb: *const u8 = field(self.0, offset!(inode_sb));
-            field(sb, offset!(sb_magic))
+            let sb: *const u8 = A::field(self.0, offset!(inode_sb));
+            A::field(sb, offset!(sb_magic))
         }
     }
 }
@@ -246,6 +341,94 @@ impl Mount {
             field(sb, offset!(sb_magic))
         }
     }
+
+    /// The object that it shows at its place.
+    #[inline(always)]
+    pub fn root(self) -> Dentry {
+        // SAFETY: a mount, and an offset of `struct vfsmount`.
+        Dentry(unsafe { field(self.0, offset!(mount_root)) }, PhantomData)
+    }
+}
+
+impl<A: Access> Mount<A> {
+    /// The `struct mount` around it. The verifier lets nobody follow a pointer backwards, so it is made a number.
+    #[inline(always)]
+    fn whole(self) -> *const u8 {
+        let mut word = [self.0 as u64];
+        forget(&mut word);
+        (word[0] - u64::from(offset!(mount_shown))) as *const u8
+    }
+
+    #[inline(always)]
+    fn of_whole<T: Copy>(self, offset: u32) -> T {
+        // SAFETY: the callers give offsets of `struct mount`; what cannot be read is zero.
+        unsafe { Copied::field(self.whole(), offset) }
+    }
+
+    /// The mount that it is mounted on; the root of a namespace is its own parent.
+    #[inline(always)]
+    pub fn parent(self) -> Mount<Copied> {
+        let parent: u64 = self.of_whole(offset!(mount_parent));
+        Mount((parent + u64::from(offset!(mount_shown))) as *const u8, PhantomData)
+    }
+
+    /// The name in the parent that it covers.
+    #[inline(always)]
+    pub fn point(self) -> Dentry<Copied> {
+        Dentry(self.of_whole(offset!(mount_point)), PhantomData)
+    }
+
+    /// The number of the peers that changes below it propagate to; 0: none.
+    #[inline(always)]
+    pub fn peer_group(self) -> u32 {
+        self.of_whole(offset!(mount_group))
+    }
+
+    /// Whether it is mounted in the namespace of the current task.
+    #[inline(always)]
+    pub fn is_attached(self) -> bool {
+        let namespace: u64 = self.of_whole(offset!(mount_namespace));
+        namespace != 0 && namespace == current_mount_namespace()
+    }
+}
+
+impl SuperBlock {
+    /// The object that the file system begins with.
+    #[inline(always)]
+    pub fn root(self) -> Dentry {
+        // SAFETY: a file system, and an offset of `struct super_block`.
+        Dentry(unsafe { field(self.0, offset!(sb_root)) }, PhantomData)
+    }
+
+    /// For an overlay: the directory that takes what is written to it. `None` for others, and for one that is read-only.
+    ///
+    /// `struct ovl_inode` (fs/overlayfs/ovl_entry.h) is a module's own, so no offset of it is published: since 4.13
+    /// the upper dentry follows the inode.
+    #[inline(always)]
+    pub fn upper_directory(self) -> Option<Dentry<Copied>> {
+        /// `OVERLAYFS_SUPER_MAGIC` (include/uapi/linux/magic.h).
+        const OVERLAY: u64 = 0x794c_7630;
+        // SAFETY: a file system, and an offset of `struct super_block`.
+        let magic: u64 = unsafe { field(self.0, offset!(sb_magic)) };
+        if magic != OVERLAY {
+            return None;
+        }
+        let mut inode = [self.root().directory().0 as u64];
+        forget(&mut inode);
+        // SAFETY: what cannot be read is zero.
+        let upper: *const u8 = unsafe { Copied::field(inode[0] as *const u8, fact(&KERNEL.inode_bytes)) };
+        if upper.is_null() { None } else { Some(Dentry(upper, PhantomData)) }
+    }
+}
+
+impl UserNamespace {
+    /// Whether it is the one that the machine began with: what is permitted there is permitted on the machine.
+    #[inline(always)]
+    pub fn is_initial(self) -> bool {
+        // SAFETY: a user namespace, and an offset of `struct user_namespace`.
+        let level: i32 = unsafe { field(self.0, offset!(user_namespace_level)) };
+        level == 0
+    }
 }
 
 impl BpfMap {
@@ -270,11 +453,18 @@ impl BpfProgram {
 }
 
 impl Path {
+    /// The mount through which it leads.
+    #[inline(always)]
+    pub fn mount(self) -> Mount {
+        // SAFETY: a path, and an offset of `struct path`.
+        Mount(unsafe { field(self.0, offset!(path_mount)) }, PhantomData)
+    }
+
     /// The name at the end of the path.
     #[inline(always)]
     pub fn dentry(self) -> Dentry {
         // SAFETY: a path, and an offset of `struct path`.
-        Dentry(unsafe { field(self.0, offset!(path_dentry)) })
+        Dentry(unsafe { field(self.0, offset!(path_dentry)) }, PhantomData)
     }
 }
 
@@ -290,14 +480,14 @@ impl File {
     #[inline(always)]
     pub fn dentry(self) -> Dentry {
         // SAFETY: a file, and an offset of `struct file`.
-        Dentry(unsafe { field(self.0, offset!(file_dentry)) })
+        Dentry(unsafe { field(self.0, offset!(file_dentry)) }, PhantomData)
     }
 
     /// The object.
     #[inline(always)]
     pub fn inode(self) -> Inode {
         // SAFETY: a file, and an offset of `struct file`.
-        Inode(unsafe { field(self.0, offset!(file_inode)) })
+        Inode(unsafe { field(self.0, offset!(file_inode)) }, PhantomData)
     }
 
     /// Whether it is open for writing.
@@ -343,11 +533,28 @@ pub fn current() -> u64 {
     unsafe { bpf_get_current_task() }
 }
 
+/// The address of the mount namespace of the running task, to recognise it. 0: it cannot be told.
+#[inline(always)]
+pub fn current_mount_namespace() -> u64 {
+    // SAFETY: offsets of `struct task_struct` and `struct nsproxy`; what cannot be read is zero.
+    unsafe {
+        let proxy: *const u8 = Copied::field(current() as *const u8, offset!(task_nsproxy));
+        Copied::field(proxy, offset!(nsproxy_mounts))
+    }
+}
+
 /// The running thread and its process, as the initial pid namespace numbers them.
 #[inline(always)]
 pub fn current_pids() -> (u32, u32) {
     let both = bpf_get_current_pid_tgid();
     (both as u32, (both >> 32) as u32)
+}
+
+/// Nanoseconds since boot, without those asleep.
+#[inline(always)]
+pub fn now() -> u64 {
+    // SAFETY: no arguments.
+    unsafe { bpf_ktime_get_ns() }
 }
 
 /// The name of the running task, empty where it cannot be told.

@@ -12,8 +12,13 @@ mod grant;
 mod judge;
 mod kernel;
 mod links;
+mod machine;
 mod maps;
+mod metadata;
+mod mounts;
 mod rename;
+mod requests;
+mod second;
 mod session;
 mod tamper;
 mod walk;
@@ -26,7 +31,7 @@ use blastradius_common::{Operation, member::PROGRAM_NUMBER};
 
 use crate::{
     judge::{PASSED, judge},
-    kernel::{BpfMap, BpfProgram, Dentry, Exec, File, Mount, Path, Task},
+    kernel::{BpfMap, BpfProgram, Dentry, Exec, File, Mount, Path, SuperBlock, Task, UserNamespace},
     walk::Place,
 };
 
@@ -44,7 +49,11 @@ macro_rules! argument {
 fn judge_removal(dentry: Dentry) -> i32 {
     let Some(member) = maps::member(kernel::current()) else { return PASSED };
     let Some(inode) = dentry.inode() else { return PASSED };
-    judge(member, dentry, inode, Operation::Remove, Place::of(member.session, dentry, inode))
+    let verdict = judge(member, dentry, inode, Operation::Remove, Place::of(member.session, dentry, inode));
+    if verdict == PASSED {
+        second::pass(dentry);
+    }
+    verdict
 }
 
 /// May this file lose this name? (unlink, unlinkat, io_uring; `path_unlink(dir, dentry)`)
@@ -57,6 +66,18 @@ pub fn path_unlink(ctx: LsmContext) -> i32 {
 #[lsm(hook = "path_rmdir")]
 pub fn path_rmdir(ctx: LsmContext) -> i32 {
     judge_removal(argument!(Dentry, ctx, 1))
+}
+
+/// May this file lose this name, whoever asks for it? (`inode_unlink(dir, dentry)`)
+#[lsm(hook = "inode_unlink")]
+pub fn inode_unlink(ctx: LsmContext) -> i32 {
+    second::judge_removal(argument!(Dentry, ctx, 1))
+}
+
+/// May this directory go, whoever asks for it? (`inode_rmdir(dir, dentry)`)
+#[lsm(hook = "inode_rmdir")]
+pub fn inode_rmdir(ctx: LsmContext) -> i32 {
+    second::judge_removal(argument!(Dentry, ctx, 1))
 }
 
 /// May this object move there, and may what is there be lost? (`path_rename(old_dir, old, new_dir, new[, flags])`)
@@ -120,15 +141,13 @@ pub fn file_truncate(ctx: LsmContext) -> i32 {
 /// May the mode change? (`path_chmod(path, mode)`)
 #[lsm(hook = "path_chmod")]
 pub fn path_chmod(ctx: LsmContext) -> i32 {
-    let Some(member) = maps::member(kernel::current()) else { return PASSED };
-    content::judge_metadata(member, argument!(Path, ctx, 0).dentry())
+    metadata::judge_change(argument!(Path, ctx, 0).dentry())
 }
 
 /// May the owner change? (`path_chown(path, uid, gid)`)
 #[lsm(hook = "path_chown")]
 pub fn path_chown(ctx: LsmContext) -> i32 {
-    let Some(member) = maps::member(kernel::current()) else { return PASSED };
-    content::judge_metadata(member, argument!(Path, ctx, 0).dentry())
+    metadata::judge_change(argument!(Path, ctx, 0).dentry())
 }
 
 /// May this process be signalled? And is it a supervisor's way to name a task? (`task_kill(task, info, signal, cred)`)
@@ -144,10 +163,69 @@ pub fn ptrace_access_check(ctx: LsmContext) -> i32 {
     tamper::judge_trace(argument!(Task, ctx, 0), ctx.arg::<u32>(1))
 }
 
+/// May this be mounted there? (`sb_mount(device, path, type, flags, data)`)
+#[lsm(hook = "sb_mount")]
+pub fn sb_mount(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    mounts::judge_mount(member, argument!(Path, ctx, 1), ctx.arg::<u64>(3))
+}
+
+/// May this mount be attached there? (`move_mount(from, to)`)
+#[lsm(hook = "move_mount")]
+pub fn move_mount(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    mounts::judge_move(member, argument!(Path, ctx, 0), argument!(Path, ctx, 1))
+}
+
 /// May this mount go? (`sb_umount(mount, flags)`)
 #[lsm(hook = "sb_umount")]
 pub fn sb_umount(ctx: LsmContext) -> i32 {
-    tamper::judge_umount(argument!(Mount, ctx, 0))
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    let mount = argument!(Mount, ctx, 0);
+    if tamper::carries_pins(mount) { judge::REFUSED } else { mounts::judge_detach(member, mount) }
+}
+
+/// May the options of this file system change? (`sb_remount(sb, options)`)
+#[lsm(hook = "sb_remount")]
+pub fn sb_remount(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    mounts::judge_remount(member, argument!(SuperBlock, ctx, 0))
+}
+
+/// May this file system, just made, be mounted? (`sb_kern_mount(sb)`)
+#[lsm(hook = "sb_kern_mount")]
+pub fn sb_kern_mount(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    mounts::judge_new(member, argument!(SuperBlock, ctx, 0))
+}
+
+/// May the root of the namespace change? (`sb_pivotroot(old, new)`)
+#[lsm(hook = "sb_pivotroot")]
+pub fn sb_pivotroot(ctx: LsmContext) -> i32 {
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    mounts::judge_pivot(member, argument!(Path, ctx, 1))
+}
+
+/// May the capability be used? (`capable(cred, user_namespace, capability, options)`)
+#[lsm(hook = "capable")]
+pub fn capable(ctx: LsmContext) -> i32 {
+    let capability = ctx.arg::<u32>(2);
+    if !machine::concerns(capability) || !argument!(UserNamespace, ctx, 1).is_initial() {
+        return PASSED;
+    }
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    machine::judge_capability(member, capability)
+}
+
+/// May the request be made? (`file_ioctl(file, request, argument)`)
+#[lsm(hook = "file_ioctl")]
+pub fn file_ioctl(ctx: LsmContext) -> i32 {
+    let request = ctx.arg::<u32>(1);
+    if !requests::concerns(request) {
+        return PASSED;
+    }
+    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    requests::judge_request(member, argument!(File, ctx, 0), request)
 }
 
 /// May this map be opened? (`bpf_map(map, mode)`)

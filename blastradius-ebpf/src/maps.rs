@@ -4,10 +4,10 @@
 //! map costs at most: about 20 MB of kernel memory together.
 
 use aya_ebpf::{
-    btf_maps::{HashMap, HashOfMaps, LruHashMap, RingBuf},
+    btf_maps::{Array, HashMap, HashOfMaps, LruHashMap, RingBuf},
     macros::btf_map,
 };
-use blastradius_common::{Below, Id, Member, NameKey, ObjectKey, Tally};
+use blastradius_common::{Below, Common, Guarded, Id, Member, NameKey, ObjectKey, Tally};
 
 use crate::emit::Record;
 
@@ -17,12 +17,14 @@ const TASK_LIMIT: usize = 65_536;
 const MARK_LIMIT: usize = 65_536;
 /// Created objects that are remembered; the oldest is forgotten first, which is stricter and never looser.
 const BORN_LIMIT: usize = 65_536;
+/// Values of [`Id::slot`].
+const SLOTS: usize = 1 << Id::SLOT_BITS;
 /// Bytes of each session's ring buffer: about 240 refusals that nobody has read yet.
 pub const RING_BYTES: usize = 1 << 20;
 
 /// Guarded tasks, by address of their `task_struct`.
 #[btf_map]
-pub static TASKS: HashMap<u64, Member, TASK_LIMIT> = HashMap::new();
+pub static TASKS: HashMap<u64, Guarded, TASK_LIMIT> = HashMap::new();
 /// Threads whose next fork is born guarded.
 #[btf_map]
 pub static ARMED: HashMap<u64, Member, 1024> = HashMap::new();
@@ -32,6 +34,13 @@ pub static ASKED: HashMap<u64, u64, 1024> = HashMap::new();
 /// Identities, by token.
 #[btf_map]
 pub static ANSWERS: HashMap<u64, Id, 1024> = HashMap::new();
+/// A byte for each [`Id::slot`]: 0 where no object of that slot was ever identified, so that none has a mark. Written by
+/// plain stores of 1, which no two writers can lose, before the mark is; never cleared.
+#[btf_map]
+pub static IDENTIFIED: Array<[u8; SLOTS], 1> = Array::new();
+/// What each session's tasks have in common.
+#[btf_map]
+pub static SESSIONS: HashMap<u32, Common, 1024> = HashMap::new();
 /// What the sessions say about objects themselves: a zone each.
 #[btf_map]
 pub static OWN: HashMap<ObjectKey, u32, MARK_LIMIT> = HashMap::new();
@@ -83,7 +92,49 @@ macro_rules! copied {
 /// The membership of the task `task`, if it is guarded.
 #[inline(always)]
 pub fn member(task: u64) -> Option<Member> {
-    copied!(TASKS, &task)
+    // SAFETY: the map's own memory, valid until the program returns; the two words are written once, before the entry is
+    // there, but for the traits, which the task itself changes.
+    guarded(task).map(|guarded| unsafe { (*guarded).member })
+}
+
+/// The entry of the task `task`, if it is guarded. Only the task itself writes to it.
+#[inline(always)]
+pub fn guarded(task: u64) -> Option<*mut Guarded> {
+    TASKS.get_ptr_mut(&task)
+}
+
+/// What the tasks of a session have in common.
+#[inline(always)]
+pub fn common(session: u32) -> Option<*mut Common> {
+    SESSIONS.get_ptr_mut(&session)
+}
+
+/// Which objects may have a mark at all.
+#[derive(Clone, Copy)]
+pub struct Marked(Option<*mut [u8; SLOTS]>);
+
+impl Marked {
+    /// In all sessions.
+    #[inline(always)]
+    pub fn all() -> Self {
+        Self(IDENTIFIED.get_ptr_mut(0))
+    }
+
+    /// Whether the object may have a mark in some session. `false` is certain.
+    #[inline(always)]
+    pub fn may_hold(self, id: Id) -> bool {
+        let Some(slots) = self.0 else { return true };
+        // SAFETY: the map's own memory, and a slot is less than their number.
+        unsafe { *slots.cast::<u8>().add(id.slot() as usize) != 0 }
+    }
+
+    /// The object may have one from now on.
+    #[inline(always)]
+    pub fn add(self, id: Id) {
+        let Some(slots) = self.0 else { return };
+        // SAFETY: as above.
+        unsafe { slots.cast::<u8>().add(id.slot() as usize).write(1) }
+    }
 }
 
 /// The membership that the next fork of `task` is armed with.

@@ -1,13 +1,13 @@
 //! Membership: which tasks are guarded, from before they first run until they are gone.
 
 use aya_ebpf::programs::RawTracePointContext;
-use blastradius_common::{Id, Member, ObjectKey, Request};
+use blastradius_common::{Guarded, Id, Member, ObjectKey, Request};
 
 use crate::{
     grant,
     judge::{PASSED, REFUSED},
     kernel::{self, Dentry, Exec, Task},
-    maps::{self, ANSWERS, ARMED, ASKED, PENDING, SUPERVISORS, TASKS},
+    maps::{self, ANSWERS, ARMED, ASKED, Marked, PENDING, SUPERVISORS, TASKS},
 };
 
 /// `-EAGAIN`: what fork(2) says when a limit on tasks is reached.
@@ -32,7 +32,7 @@ pub fn settle(child: u64) -> i32 {
             }
         },
     };
-    if TASKS.insert(&child, &member, 0).is_err() { TRY_AGAIN } else { PASSED }
+    if TASKS.insert(&child, &Guarded::new(member), 0).is_err() { TRY_AGAIN } else { PASSED }
 }
 
 /// `gone` is gone.
@@ -52,17 +52,17 @@ pub fn forget(gone: Task) {
 /// The current task is becoming another program: roles belong to the binary, and only some outlive it.
 #[inline(always)]
 pub fn change_role(exec: Exec) {
-    let task = kernel::current();
-    let Some(member) = maps::member(task) else { return };
+    let Some(guarded) = maps::guarded(kernel::current()) else { return };
+    // SAFETY: the map's own memory, valid until the program returns, and only this task writes there.
+    let member = unsafe { (*guarded).member };
     let role = maps::role(&ObjectKey::new(member.session, exec.binary().id())).unwrap_or(0);
     let mut next = Member { traits: member.traits & Member::INHERITED | role, ..member };
-    let granted = grant::taken_up(task, member.session, exec.binary().id());
+    let granted = grant::taken_up(kernel::current(), member.session, exec.binary().id());
     if granted != 0 {
         next = next.with_grant(granted);
     }
-    if next != member {
-        let _ = TASKS.insert(&task, &next, 0);
-    }
+    // SAFETY: as above.
+    unsafe { guarded.write(Guarded::new(next)) };
 }
 
 /// Answers a thread that asked for the identity of what it stats.
@@ -73,6 +73,8 @@ pub fn identify(dentry: Dentry) {
     let _ = ASKED.remove(&task);
     if let Some(inode) = dentry.inode() {
         let id: Id = inode.id();
+        // Who asks is about to mark it.
+        Marked::all().add(id);
         let _ = ANSWERS.insert(&token, &id, 0);
     }
 }
@@ -91,6 +93,10 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
     } else if request == Request::Identify as u64 {
         ASKED.insert(&task, &word, 0)
     } else if request == Request::Protect as u64 {
+        if let Some(common) = maps::common(word as u32) {
+            // SAFETY: the map's own memory, valid until the program returns; no task of the session runs yet.
+            unsafe { (*common).namespace = kernel::current_mount_namespace() };
+        }
         SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
     } else if request == Request::Probe as u64 {
         grant::prepare(task, word)

@@ -37,13 +37,12 @@ pub fn judge_descriptor(number: u64) -> i32 {
     if current_is_guarded() && maps::is_ours(number) { REFUSED } else { PASSED }
 }
 
-/// May the current task take this mount away? Not a bpf file system, which keeps the guard alive by its pins, nor the sysfs
-/// that carries it.
+/// Whether the mount keeps the guard alive: a bpf file system by its pins, the sysfs that carries it.
 #[inline(always)]
-pub fn judge_umount(mount: Mount) -> i32 {
+pub fn carries_pins(mount: Mount) -> bool {
     // BPF_FS_MAGIC and SYSFS_MAGIC (include/uapi/linux/magic.h).
     const BPF: u64 = 0xcafe_4a11;
     const SYSFS: u64 = 0x6265_6572;
     let magic = mount.magic();
-    if (magic == BPF || magic == SYSFS) && current_is_guarded() { REFUSED } else { PASSED }
+    magic == BPF || magic == SYSFS
 }

@@ -3,16 +3,13 @@
 //! The nearest mark decides, and a denied place anywhere above wins. The path that a process sees never matters: chroot,
 //! bind mounts, mount namespaces and symlinks change names, not parents.
 
-use blastradius_common::{Below, ObjectKey, Zone};
+use blastradius_common::{Below, Id, ObjectKey, Zone};
 
 use crate::{
     born::with_name_key,
-    kernel::{self, Dentry, Inode},
-    maps,
+    kernel::{self, Access, Dentry, Inode},
+    maps::{self, Marked},
 };
-
-/// Directories that a walk visits at most; deeper is refused. Verifies on every kernel of the table (vm/kernels.toml).
-pub const STEPS: u32 = 320;
 
 /// Where something lies.
 #[derive(Clone, Copy)]
@@ -28,13 +25,13 @@ pub struct Place {
 impl Place {
     /// Where `dentry` lies: its own mark, else where its name lies.
     #[inline(always)]
-    pub fn of(session: u32, dentry: Dentry, inode: Inode) -> Self {
+    pub fn of<A: Access>(session: u32, dentry: Dentry<A>, inode: Inode<A>) -> Self {
         Self::around(session, dentry).with_own(session, inode)
     }
 
     /// Where the name lies, whatever bears it.
     #[inline(always)]
-    pub fn around(session: u32, dentry: Dentry) -> Self {
+    pub fn around<A: Access>(session: u32, dentry: Dentry<A>) -> Self {
         let mut found = [0u64; 2];
         walk(session, dentry, &mut found);
         kernel::forget(&mut found);
@@ -43,13 +40,37 @@ impl Place {
         Self { zone: answer & ZONE, decider, unreadable: answer & UNREADABLE != 0 }
     }
 
+    /// Where an entry of `directory` lies that nobody has marked.
+    #[inline(always)]
+    pub fn within(session: u32, directory: Dentry) -> Self {
+        let inode = directory.directory();
+        match below(Marked::all(), session, inode.id()) {
+            Some(below) => Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false },
+            None => Self::around(session, directory),
+        }
+    }
+
+    /// Where nothing around it says anything.
+    #[inline(always)]
+    pub const fn nowhere() -> Self {
+        Self { zone: OTHER, decider: 0, unreadable: false }
+    }
+
+    /// Where what everybody stands on lies.
+    #[inline(always)]
+    pub const fn of_floor() -> Self {
+        Self { zone: Zone::Floor as u32, decider: 0, unreadable: false }
+    }
+
     /// The same for the object `inode` that bears the name: its own mark is nearer than anything around it.
     #[inline(always)]
-    pub fn with_own(self, session: u32, inode: Inode) -> Self {
+    pub fn with_own<A: Access>(self, session: u32, inode: Inode<A>) -> Self {
         if self.zone == DENIED {
             return self;
         }
-        match maps::own(&ObjectKey::new(session, inode.id())) {
+        let id = inode.id();
+        let own = if Marked::all().may_hold(id) { maps::own(&ObjectKey::new(session, id)) } else { None };
+        match own {
             Some(zone) => Self { zone: zone & ZONE, decider: inode.address(), unreadable: false },
             None => self,
         }
@@ -77,16 +98,17 @@ const CUT_SHORT: u32 = OTHER | UNREADABLE;
 /// A function of its own, so that a program with two walks stays small. The frames of a call chain may take 512 bytes
 /// together, each rounded up to 32: 128 for the program, 64 for this, 320 for [`name_zone`].
 #[inline(never)]
-fn walk(session: u32, dentry: Dentry, found: &mut [u64; 2]) {
+fn walk<A: Access>(session: u32, dentry: Dentry<A>, found: &mut [u64; 2]) {
+    let marked = Marked::all();
     let mut child = dentry;
-    for _ in 0..STEPS {
+    for _ in 0..A::STEPS {
         let parent = child.parent();
         if parent == child {
             found[0] = u64::from(OTHER);
             return;
         }
         let directory = parent.directory();
-        if let Some(below) = maps::below(&ObjectKey::new(session, directory.id())) {
+        if let Some(below) = below(marked, session, directory.id()) {
             found[1] = directory.address();
             let mut zone = zone_below(session, below, directory, child);
             if zone != DENIED && below.flags & Below::FINAL == 0 {
@@ -100,9 +122,15 @@ fn walk(session: u32, dentry: Dentry, found: &mut [u64; 2]) {
     found[0] = u64::from(CUT_SHORT);
 }
 
+/// The mark on the directory `id`. Most have none, and most of those are known not to without a look-up.
+#[inline(always)]
+fn below(marked: Marked, session: u32, id: Id) -> Option<Below> {
+    if marked.may_hold(id) { maps::below(&ObjectKey::new(session, id)) } else { None }
+}
+
 /// What `below` says about the entry `child` of its directory.
 #[inline(always)]
-fn zone_below(session: u32, below: Below, directory: Inode, child: Dentry) -> u32 {
+fn zone_below<A: Access>(session: u32, below: Below, directory: Inode<A>, child: Dentry<A>) -> u32 {
     if below.flags & Below::NAMES != 0 {
         let zone = name_zone(session, directory, child);
         if zone != 0 {
@@ -123,14 +151,16 @@ fn zone_below(session: u32, below: Below, directory: Inode, child: Dentry) -> u3
 ///
 /// Denied names need no second look: the user side has resolved them for every marked directory.
 #[inline(never)]
-fn overrule(session: u32, start: Dentry, zone: u32) -> u32 {
+fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
+    let marked = Marked::all();
     let mut child = start;
-    for _ in 0..STEPS {
+    for _ in 0..A::STEPS {
         let parent = child.parent();
         if parent == child {
             return zone;
         }
-        if maps::is_denied(&ObjectKey::new(session, parent.directory().id())) {
+        let id = parent.directory().id();
+        if marked.may_hold(id) && maps::is_denied(&ObjectKey::new(session, id)) {
             return DENIED;
         }
         child = parent;
@@ -142,7 +172,7 @@ fn overrule(session: u32, start: Dentry, zone: u32) -> u32 {
 ///
 /// A function of its own: the key takes more than half of what the frames of a call chain may take together.
 #[inline(never)]
-fn name_zone(session: u32, directory: Inode, child: Dentry) -> u32 {
+fn name_zone<A: Access>(session: u32, directory: Inode<A>, child: Dentry<A>) -> u32 {
     let parent = ObjectKey::new(session, directory.id());
     with_name_key(parent, child, |key| Some(maps::name_zone(key).unwrap_or(0) & ZONE)).unwrap_or(CUT_SHORT)
 }

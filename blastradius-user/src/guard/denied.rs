@@ -73,6 +73,8 @@ const fn operation_words(operation: Operation) -> &'static str {
         Operation::Replace => "replace",
         Operation::Metadata => "change mode or owner",
         Operation::MetadataRecursive => "change mode or owner of a tree",
+        Operation::Mount => "mount over, detach or remount",
+        Operation::Machine => "stop the machine, or load code into its kernel",
     }
 }
 
@@ -157,10 +159,7 @@ impl Denied {
             target: path.to_string_lossy().into_owned(),
             resolved: Some(path),
             segment: command.clone(),
-            reasons: vec![
-                format!("{}: {}", self.zone.name(), zone_words(self.zone)),
-                format!("the kernel refused to {} it", operation_words(self.operation)),
-            ],
+            reasons: self.reasons(),
             advice: None,
         };
         Refusal {
@@ -172,6 +171,20 @@ impl Denied {
             chain,
             cwd,
         }
+    }
+}
+
+impl Denied {
+    fn reasons(&self) -> Vec<String> {
+        let words = operation_words(self.operation);
+        if self.operation == Operation::Machine {
+            // It is about no object, so no zone explains it.
+            return vec![format!("the kernel refused to {words}")];
+        }
+        vec![
+            format!("{}: {}", self.zone.name(), zone_words(self.zone)),
+            format!("the kernel refused to {words} it"),
+        ]
     }
 }
 

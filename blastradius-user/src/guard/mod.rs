@@ -28,6 +28,7 @@
 //! | `roles` | which programs may do more than the zone table says? |
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
 //! | [`canary`] | does it really? |
+//! | `not_enforced` | what does no rung, or not each of them, enforce? |
 //! | [`notify`] | which execs are asked about, and how are they answered? |
 //! | [`probe`] | can execs be trapped here? |
 //! | [`caller`] | who asks, and for what? |
@@ -64,6 +65,8 @@ pub mod ladder;
 pub mod landlock;
 pub mod link;
 pub mod log;
+#[cfg(feature = "kernel")]
+pub mod not_enforced;
 pub mod notify;
 pub mod probe;
 pub mod program;

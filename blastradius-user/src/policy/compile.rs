@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use blastradius_common::Zone;
+use blastradius_common::{RuleId, Verdict, Zone};
 
 use crate::shell::world::{Kind, Look, World};
 
@@ -39,6 +39,12 @@ impl Policy {
         compiler.patterns();
         let cut = std::mem::take(&mut compiler.cut);
         (compiler.into_plan(), cut)
+    }
+
+    /// Whether someone who may do so has lowered the rule about stopping the machine.
+    fn permits_power(&self) -> bool {
+        let line = self.config().rules.iter().rev().find(|line| line.rule == RuleId::PowerState);
+        line.is_some_and(|line| line.verdict <= Verdict::Warn)
     }
 }
 
@@ -170,7 +176,7 @@ impl Compiler<'_> {
     }
 
     fn into_plan(self) -> Plan {
-        let mut plan = Plan::default();
+        let mut plan = Plan { spares_power: self.policy.permits_power(), ..Plan::default() };
         for (path, entry) in self.entries {
             let exists = matches!(self.world.look(&path), Look::Found(_));
             if entry.by_name

@@ -47,4 +47,6 @@ pub struct Plan {
     pub marks: Vec<Mark>,
     /// Name marks.
     pub names: Vec<NameMark>,
+    /// The session may stop the machine and load code into its kernel: someone has lowered `power-state`.
+    pub spares_power: bool,
 }

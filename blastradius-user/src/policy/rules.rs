@@ -228,7 +228,7 @@ pub const RULES: &[Rule] = &[
     ),
     open(
         RuleId::StorageStack,
-        Text,
+        Both,
         Deny,
         "File systems, volumes or encryption headers are made or destroyed.",
         "lvremove vg0/data",
@@ -236,7 +236,7 @@ pub const RULES: &[Rule] = &[
     ),
     open(
         RuleId::PowerState,
-        Text,
+        Both,
         Deny,
         "The machine is stopped, restarted, or brought down by exhaustion.",
         "shutdown -h now",

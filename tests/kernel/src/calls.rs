@@ -161,6 +161,83 @@ pub(crate) fn create(path: impl AsRef<Path>) -> Outcome {
     open(path, libc::O_CREAT | libc::O_EXCL | libc::O_WRONLY)
 }
 
+/// mount(2), without data
+pub(crate) fn mount(source: impl AsRef<Path>, target: impl AsRef<Path>, kind: &str, flags: u64) -> Outcome {
+    mount_with(source, target, kind, flags, "")
+}
+
+/// mount(2)
+pub(crate) fn mount_with(
+    source: impl AsRef<Path>,
+    target: impl AsRef<Path>,
+    kind: &str,
+    flags: u64,
+    data: &str,
+) -> Outcome {
+    let (source, target, kind, data) = (c(source), c(target), c(kind), c(data));
+    call!(libc::mount(source.as_ptr(), target.as_ptr(), kind.as_ptr(), flags, data.as_ptr().cast()))
+}
+
+/// mount(2) that shows `source` at `target` too
+pub(crate) fn bind(source: impl AsRef<Path>, target: impl AsRef<Path>) -> Outcome {
+    mount(source, target, "", libc::MS_BIND)
+}
+
+/// umount2(2) with MNT_DETACH
+pub(crate) fn umount(target: impl AsRef<Path>) -> Outcome {
+    call!(libc::umount2(c(target).as_ptr(), libc::MNT_DETACH))
+}
+
+/// pivot_root(2)
+pub(crate) fn pivot_root(new: impl AsRef<Path>, old: impl AsRef<Path>) -> Outcome {
+    call!(libc::syscall(libc::SYS_pivot_root, c(new).as_ptr(), c(old).as_ptr()))
+}
+
+/// chroot(2)
+pub(crate) fn chroot(root: impl AsRef<Path>) -> Outcome {
+    call!(libc::chroot(c(root).as_ptr()))
+}
+
+/// unshare(2)
+pub(crate) fn unshare(what: i32) -> Outcome {
+    call!(libc::unshare(what))
+}
+
+/// open_tree(2) with OPEN_TREE_CLONE: a mount that is attached nowhere
+pub(crate) fn clone_tree(path: impl AsRef<Path>) -> Result<i32, Outcome> {
+    /// `OPEN_TREE_CLONE` (include/uapi/linux/mount.h).
+    const CLONE: libc::c_uint = 1;
+    // SAFETY: a live string.
+    let fd = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, c(path).as_ptr(), CLONE) };
+    i32::try_from(fd).ok().filter(|fd| *fd >= 0).ok_or_else(|| outcome(-1))
+}
+
+/// move_mount(2) of an open mount to a path
+pub(crate) fn attach(tree: i32, target: impl AsRef<Path>) -> Outcome {
+    /// `MOVE_MOUNT_F_EMPTY_PATH` (include/uapi/linux/mount.h).
+    const EMPTY: libc::c_uint = 4;
+    let here = libc::AT_FDCWD;
+    call!(libc::syscall(libc::SYS_move_mount, tree, c"".as_ptr(), here, c(target).as_ptr(), EMPTY))
+}
+
+/// move_mount(2) of what is mounted at a path
+pub(crate) fn move_mount(from: impl AsRef<Path>, to: impl AsRef<Path>) -> Outcome {
+    let here = libc::AT_FDCWD;
+    call!(libc::syscall(libc::SYS_move_mount, here, c(from).as_ptr(), here, c(to).as_ptr(), 0))
+}
+
+/// ioctl(2) with an argument of `argument`
+pub(crate) fn ioctl(path: impl AsRef<Path>, request: libc::c_ulong, argument: &mut [u8]) -> Outcome {
+    match open_fd(path, libc::O_RDONLY) {
+        Ok(fd) => {
+            let outcome = call!(libc::ioctl(fd, request as _, argument.as_mut_ptr()));
+            call!(libc::close(fd));
+            outcome
+        }
+        Err(outcome) => outcome,
+    }
+}
+
 /// Forks, runs `act` in the child and returns what it returned.
 pub(crate) fn in_child(act: impl FnOnce() -> Outcome) -> Outcome {
     // SAFETY: the test program has one thread when it forks.

@@ -1,19 +1,21 @@
 //! Tests of the kernel rung: each performs the system calls, as root in a guest, and asserts what happened and what is left.
 //!
 //! ```text
-//! kernel-tests [FILTER]       run the tests whose names contain FILTER
+//! kernel-tests [FILTER…]      run the tests whose names contain one of FILTER
 //! kernel-tests list           name them
 //! kernel-tests refuses        assert that this kernel cannot enforce, and that loading says so
 //! kernel-tests program BLASTRADIUS [FILTER…]  run the tests of the program at that path, from end to end
 //! kernel-tests both BLASTRADIUS               run all tests of either kind
 //! kernel-tests agreement RUNG [ACTS [SEED]]   compare the layers on random machines; RUNG: kernel, landlock
 //! kernel-tests cost [FILES]   what a guarded call costs, to be run under -icount
+//! kernel-tests soak [SECONDS]   guarded workers at full speed, while mounts come and go and memory is scarce
 //! ```
 
 mod agreement;
 mod calls;
 mod cost;
 mod program;
+mod soak;
 mod suite;
 mod uring;
 mod world;
@@ -48,22 +50,23 @@ fn main() -> ExitCode {
         }
         "refuses" => refuses(),
         "cost" => cost::run(word(1).parse().ok()),
+        "soak" => soak::run(word(1).parse().ok()),
         "act" => program::act(&arguments[1..]),
         "program" => program::run(word(1).as_ref(), arguments.get(2..).unwrap_or_default()),
         "agreement" => agreement::run(&arguments[1..]),
         "both" => both(word(1)),
-        filter => run(filter),
+        _ => run(&arguments),
     }
 }
 
 /// One boot for both kinds; a failure of the first does not hide those of the second.
 fn both(binary: &str) -> ExitCode {
-    let library = run("");
+    let library = run(&[]);
     let program = program::run(binary.as_ref(), &[]);
     if library == ExitCode::SUCCESS { program } else { library }
 }
 
-fn run(filter: &str) -> ExitCode {
+fn run(filters: &[String]) -> ExitCode {
     let started = Instant::now();
     let machine = match world::Machine::start() {
         Ok(machine) => machine,
@@ -74,7 +77,9 @@ fn run(filter: &str) -> ExitCode {
     };
     println!("loaded and proved in {:.1?}", started.elapsed());
     let (mut passed, mut failed) = (0, Vec::new());
-    for test in suite::all().into_iter().filter(|test| test.name.contains(filter)) {
+    let wanted =
+        |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.name.contains(&**filter));
+    for test in suite::all().into_iter().filter(wanted) {
         let begun = Instant::now();
         match catch_unwind(AssertUnwindSafe(|| (test.body)(&machine))) {
             Ok(()) => {

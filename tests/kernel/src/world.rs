@@ -35,7 +35,7 @@ impl Machine {
 
     /// Whether this kernel lets changes of owner be judged.
     pub(crate) fn judges_owners(&self) -> bool {
-        self.kernel.borrow().caveats().unenforced.is_empty()
+        !self.kernel.borrow().caveats().unenforced.iter().any(|caveat| caveat.contains("owner"))
     }
 
     /// A new directory of its own for a test.
@@ -78,13 +78,20 @@ impl Machine {
         ));
         plan.marks.push(mark(&root.join("scope/denied"), Some(Zone::Denied), Some(Zone::Denied), None));
         change(&root, &mut plan);
-        let session = self.session(&plan);
+        let session = self.session_under(&plan);
         World { root, session }
     }
 
     /// A session under a plan.
-    pub(crate) fn session(&self, plan: &Plan) -> Session {
+    pub(crate) fn session_under(&self, plan: &Plan) -> Session {
         self.kernel.borrow_mut().start_session(plan).expect("the session starts")
+    }
+
+    /// A session over what `change` marks.
+    pub(crate) fn session(&self, change: impl FnOnce(&mut Plan)) -> Session {
+        let mut plan = Plan::default();
+        change(&mut plan);
+        self.session_under(&plan)
     }
 
     /// The refusals that are there.
@@ -130,12 +137,17 @@ impl World {
 
     /// Starts a guarded child.
     pub(crate) fn spawn_guarded(&self, act: impl FnOnce() -> Outcome) -> libc::pid_t {
-        self.session.arm_next_fork().expect("armed");
-        // SAFETY: the test program has one thread when it forks.
-        match unsafe { libc::fork() } {
-            -1 => panic!("fork: {:?}", outcome(-1)),
-            0 => run_and_exit(act),
-            child => child,
-        }
+        spawn_in(&self.session, act)
+    }
+}
+
+/// Starts a child that is born in the session.
+pub(crate) fn spawn_in(session: &Session, act: impl FnOnce() -> Outcome) -> libc::pid_t {
+    session.arm_next_fork().expect("armed");
+    // SAFETY: the test program has one thread when it forks.
+    match unsafe { libc::fork() } {
+        -1 => panic!("fork: {:?}", outcome(-1)),
+        0 => run_and_exit(act),
+        child => child,
     }
 }

@@ -70,6 +70,7 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
         }),
         Action::Incidents { series } => incidents(series, limit),
         Action::Kernel(run) => kernel(&run, limit),
+        Action::Soak { series, seconds } => soak(series, seconds, limit),
     }
 }
 
@@ -192,6 +193,13 @@ fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
     guest(request, limit)
 }
 
+/// Memory is scarce there, so that it is scarce without asking for much.
+fn soak(series: &str, seconds: u64, limit: Duration) -> Result<Outcome> {
+    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let command = vec![tests.into_os_string(), "soak".into(), seconds.to_string().into()];
+    guest(vm::Request { mem: 512, ..vm::Request::new(series, command) }, limit)
+}
+
 /// The tests lie in the guest where they lie here: their paths are compiled in.
 fn incidents(series: &str, limit: Duration) -> Result<Outcome> {
     let test = cargo::test_program(WHOLE_TESTS, INCIDENTS)?;
@@ -199,7 +207,7 @@ fn incidents(series: &str, limit: Duration) -> Result<Outcome> {
     let request = vm::Request {
         root: Some("debian".into()),
         mem: 2048,
-        env: vec![format!("{BINARY}={program}")],
+        env: vec![format!("{BINARY}={program}"), "BLASTRADIUS_RUNG=kernel".to_owned()],
         copy: vec![program, house::root().join("tests").display().to_string()],
         ..vm::Request::new(series, vec![test.into_os_string(), "--nocapture".into()])
     };

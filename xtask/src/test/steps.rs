@@ -67,6 +67,13 @@ pub(crate) enum Action {
     },
     /// Runs the kernel tests on a kernel of vm/kernels.toml.
     Kernel(KernelRun),
+    /// Lets guarded workers loose on a kernel of vm/kernels.toml.
+    Soak {
+        /// The kernel.
+        series: &'static str,
+        /// For how long.
+        seconds: u64,
+    },
 }
 
 /// A run of the kernel tests.
@@ -301,6 +308,14 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(60),
         action: Action::Incidents { series: "6.12" },
     },
+    Step {
+        group: "kernel",
+        name: "ten minutes at full speed on Linux 6.12",
+        tier: Long,
+        jobs: &[Job::Build, Job::Vm],
+        limit: minutes(20),
+        action: Action::Soak { series: "6.12", seconds: 600 },
+    },
     kernel(Long, "Linux 5.10, ext4", on("5.10", Ext4)),
     kernel(Long, "Linux 6.18, ext4", on("6.18", Ext4)),
     kernel(Long, "Linux 6.12, ext4", on("6.12", Ext4)),
@@ -341,6 +356,18 @@ mod tests {
             if kernel.need == Need::Required {
                 assert!(kernels_of_every_run().any(|series| series == kernel.series), "{}", kernel.series);
             }
+        }
+    }
+
+    #[test]
+    fn every_kernel_of_a_step_is_in_the_page_of_kernels() {
+        let page = std::fs::read_to_string(crate::house::root().join("docs/kernels.md")).unwrap();
+        for step in STEPS {
+            let Action::Kernel(run) = step.action else { continue };
+            let rung = if run.append == WITHOUT_BPF { "fmod_ret" } else { "bpf-lsm" };
+            let fs = format!("{:?}", run.fs).to_lowercase();
+            let row = format!("| {} | {fs} | {rung} |", run.series);
+            assert!(page.contains(&row), "docs/kernels.md has no row {row}");
         }
     }
 

@@ -158,6 +158,17 @@ impl Btf {
         Err(absent())
     }
 
+    /// The bytes that a structure takes.
+    ///
+    /// # Errors
+    /// No such structure.
+    pub fn size(&self, structure: &str) -> Result<u32, BtfError> {
+        let absent = || BtfError::Absent(format!("struct {structure}"));
+        let id = self.ids(structure, Kind::Struct)?.first().copied().ok_or_else(absent)?;
+        // Where others have the type that they refer to, a structure has its size.
+        Ok(self.get(id)?.target)
+    }
+
     /// The id of a function, by which programs are attached to it.
     ///
     /// # Errors

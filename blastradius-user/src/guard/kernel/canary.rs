@@ -9,13 +9,13 @@ use std::{
         fd::{AsRawFd as _, FromRawFd as _, OwnedFd},
         unix::ffi::OsStrExt as _,
     },
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::atomic::{AtomicU32, Ordering},
 };
 
-use blastradius_common::{Below, Member, ObjectKey, Zone};
+use blastradius_common::{Below, Common, Member, ObjectKey, Zone};
 
-use super::{marks, place, session::Session};
+use super::{marks, place, programs::lacking, session::Session};
 
 /// What was proved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +88,24 @@ enum Act {
     Rename(CString, CString, u32),
     Truncate(CString),
     OpenTruncating(CString),
+    Chmod(CString),
+    Chown(CString),
+    /// A tmpfs over it.
+    MountOver(CString),
+    /// What is no mount, to a place: it fails anyhow, after it was judged.
+    MoveMount(CString, CString),
+    /// Only marks the mount as unused, if nobody refuses.
+    Unmount(CString),
+    /// To a place that is no mount: it fails anyhow, after it was judged.
+    PivotRoot(CString),
+    /// A request with an argument of zeros, which names nothing.
+    Request(CString, libc::c_ulong),
+    /// With numbers that mean nothing: it fails anyhow, after it was judged.
+    Reboot,
+    /// Of a module that there is not.
+    UnloadModule,
+    /// Of a message queue, which the kernel unlinks by itself.
+    RemoveQueue(CString),
     /// The act by a child of the child.
     InChild(Box<Act>),
 }
@@ -117,6 +135,34 @@ impl Act {
                     let here = libc::AT_FDCWD;
                     libc::syscall(libc::SYS_renameat2, here, old.as_ptr(), here, new.as_ptr(), *flags)
                 }
+                Self::Chmod(path) => i64::from(libc::chmod(path.as_ptr(), 0o600)),
+                Self::Chown(path) => i64::from(libc::chown(path.as_ptr(), 0, 0)),
+                Self::MountOver(path) => {
+                    let (none, kind) = (c"none".as_ptr(), c"tmpfs".as_ptr());
+                    let mounted = libc::mount(none, path.as_ptr(), kind, 0, std::ptr::null());
+                    if mounted == 0 {
+                        libc::umount2(path.as_ptr(), libc::MNT_DETACH);
+                    }
+                    i64::from(mounted)
+                }
+                Self::MoveMount(from, to) => {
+                    let here = libc::AT_FDCWD;
+                    libc::syscall(libc::SYS_move_mount, here, from.as_ptr(), here, to.as_ptr(), 0)
+                }
+                Self::Unmount(path) => i64::from(libc::umount2(path.as_ptr(), libc::MNT_EXPIRE)),
+                Self::PivotRoot(path) => libc::syscall(libc::SYS_pivot_root, path.as_ptr(), path.as_ptr()),
+                Self::Request(path, request) => {
+                    // The largest argument that any of the requests has.
+                    let mut argument = [0u8; 4096];
+                    let fd = libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+                    i64::from(libc::ioctl(fd, *request as _, argument.as_mut_ptr()))
+                }
+                Self::Reboot => libc::syscall(libc::SYS_reboot, 0, 0, 0, 0),
+                Self::UnloadModule => {
+                    let name = c"blastradius_canary".as_ptr();
+                    libc::syscall(libc::SYS_delete_module, name, libc::O_NONBLOCK)
+                }
+                Self::RemoveQueue(name) => libc::syscall(libc::SYS_mq_unlink, name.as_ptr()),
                 Self::InChild(act) => return perform_in_child(act),
             }
         };
@@ -158,24 +204,65 @@ struct Step {
     what: &'static str,
     must: Must,
     act: Act,
+    /// Not tried where this is not enforced, and said so.
+    unless: Option<&'static str>,
 }
 
-/// The canary's own tree: `kept` must survive, `scope` may go.
+impl Step {
+    fn judged_unless(self, lacking: &'static str) -> Self {
+        Self { unless: Some(lacking), ..self }
+    }
+}
+
+/// `BTRFS_IOC_SNAP_DESTROY` (include/uapi/linux/btrfs.h) and `FS_IOC_SETFLAGS` (include/uapi/linux/fs.h).
+const DESTROY_SUBVOLUME: libc::c_ulong = 0x5000_940f;
+const SET_FLAGS: libc::c_ulong = 0x4008_6602;
+
+/// The canary's own tree: `kept` and `denied` must survive, `scope` may go.
 struct Tree {
     root: PathBuf,
+    queue: Option<Queue>,
+}
+
+/// A message queue, where the kernel has them.
+struct Queue {
+    /// As the kernel wants it: without the slash that the library wants.
+    name: CString,
+    file: fs::File,
+}
+
+impl Queue {
+    fn plant(name: &str) -> Option<Self> {
+        let with_slash = CString::new(format!("/{name}")).ok()?;
+        // SAFETY: a live string, and no attributes.
+        let fd = unsafe {
+            let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR | libc::O_CLOEXEC;
+            libc::mq_open(with_slash.as_ptr(), flags, 0o600, std::ptr::null::<libc::mq_attr>())
+        };
+        // SAFETY: the descriptor that was just returned to us.
+        let file = if fd < 0 { return None } else { unsafe { fs::File::from_raw_fd(fd) } };
+        Some(Self { name: CString::new(name).ok()?, file })
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: a live string.
+        unsafe { libc::syscall(libc::SYS_mq_unlink, self.name.as_ptr()) };
+    }
 }
 
 impl Tree {
     fn plant() -> io::Result<Self> {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let name = format!("canary-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        let root = place::run_directory().join(name);
+        let root = place::run_directory().join(&name);
         let _ = fs::remove_dir_all(&root);
-        let tree = Self { root };
-        for directory in ["kept", "kept/directory", "scope", "scope/directory"] {
+        let tree = Self { root, queue: Queue::plant(&format!("blastradius-{name}")) };
+        for directory in ["kept", "kept/directory", "denied", "scope", "scope/directory"] {
             fs::create_dir_all(tree.root.join(directory))?;
         }
-        for file in ["kept/file", "kept/other", "scope/file", "scope/other", "scope/third"] {
+        for file in ["kept/file", "kept/other", "denied/file", "scope/file", "scope/other", "scope/third"] {
             fs::write(tree.root.join(file), "canary\n")?;
         }
         Ok(tree)
@@ -188,11 +275,15 @@ impl Tree {
 
     fn steps(&self) -> Vec<Step> {
         let path = |relative| self.path(relative);
-        let refuse = |what, act| Step { what, must: Must::Refuse, act };
-        let pass = |what, act| Step { what, must: Must::Pass, act };
+        let refuse = |what, act| Step { what, must: Must::Refuse, act, unless: None };
+        let pass = |what, act| Step { what, must: Must::Pass, act, unless: None };
         let rename = |old, new| Act::Rename(path(old), path(new), 0);
         let exchange = |old, new| Act::Rename(path(old), path(new), libc::RENAME_EXCHANGE);
-        vec![
+        let queue = self.queue.iter().map(|queue| {
+            refuse("removal by the kernel itself", Act::RemoveQueue(queue.name.clone()))
+                .judged_unless(lacking::SECOND_LINE)
+        });
+        let steps = vec![
             refuse("unlink", Act::Unlink(path("kept/file"))),
             refuse("unlink by a child", Act::InChild(Box::new(Act::Unlink(path("kept/file"))))),
             refuse("rmdir", Act::Rmdir(path("kept/directory"))),
@@ -203,6 +294,20 @@ impl Tree {
             refuse("truncate", Act::Truncate(path("kept/file"))),
             refuse("open with O_TRUNC", Act::OpenTruncating(path("kept/file"))),
             refuse("link into scope", Act::Link(path("kept/file"), path("scope/linked"))),
+            refuse("unlink of what is denied", Act::Unlink(path("denied/file"))),
+            refuse("change of mode", Act::Chmod(path("denied/file"))),
+            refuse("change of owner", Act::Chown(path("denied/file"))).judged_unless(lacking::OWNERS),
+            refuse("change of flags", Act::Request(path("denied/file"), SET_FLAGS))
+                .judged_unless(lacking::REQUESTS),
+            refuse("destruction of a subvolume", Act::Request(path("kept"), DESTROY_SUBVOLUME))
+                .judged_unless(lacking::REQUESTS),
+            refuse("mount over", Act::MountOver(path("denied"))).judged_unless(lacking::MOUNTS),
+            refuse("move of a mount over", Act::MoveMount(path("kept"), path("denied")))
+                .judged_unless(lacking::MOUNTS),
+            refuse("change of the root", Act::PivotRoot(path("scope"))).judged_unless(lacking::MOUNTS),
+            refuse("unmount of what holds the programs", Act::Unmount(c"/sys/fs/bpf".to_owned())),
+            refuse("restart", Act::Reboot).judged_unless(lacking::POWER),
+            refuse("unloading a module", Act::UnloadModule).judged_unless(lacking::POWER),
             pass("truncate in scope", Act::Truncate(path("scope/third"))),
             pass("open with O_TRUNC in scope", Act::OpenTruncating(path("scope/third"))),
             pass("write to a pseudo file with O_TRUNC", Act::OpenTruncating(c"/proc/self/comm".to_owned())),
@@ -217,7 +322,8 @@ impl Tree {
             pass("rename over in scope", rename("scope/file", "scope/other")),
             pass("unlink in scope", Act::Unlink(path("scope/other"))),
             pass("rmdir in scope", Act::Rmdir(path("scope/directory"))),
-        ]
+        ];
+        steps.into_iter().chain(queue).collect()
     }
 }
 
@@ -234,19 +340,24 @@ struct TreeMarks<'a> {
 }
 
 impl<'a> TreeMarks<'a> {
-    fn write(session: &'a Session, root: &Path) -> io::Result<Self> {
+    fn write(session: &'a Session, tree: &Tree) -> io::Result<Self> {
         let _answering = session.set().attach_identify()?;
         let mut marks = Self { session, keys: Vec::new() };
-        marks.add(root, Zone::Other)?;
-        marks.add(&root.join("scope"), Zone::Scope)?;
+        let open = |part: &str| fs::File::open(tree.root.join(part));
+        marks.add(&open("")?, Zone::Root, Zone::Other)?;
+        marks.add(&open("scope")?, Zone::Root, Zone::Scope)?;
+        marks.add(&open("denied")?, Zone::Denied, Zone::Denied)?;
+        if let Some(queue) = &tree.queue {
+            marks.add(&queue.file, Zone::Denied, Zone::Denied)?;
+        }
         Ok(marks)
     }
 
-    fn add(&mut self, path: &Path, zone: Zone) -> io::Result<()> {
+    fn add(&mut self, object: &fs::File, own: Zone, zone: Zone) -> io::Result<()> {
         let set = self.session.set();
-        let key = ObjectKey::new(self.session.id(), marks::identify(set, &fs::File::open(path)?)?);
+        let key = ObjectKey::new(self.session.id(), marks::identify(set, object)?);
         self.keys.push(key);
-        set.own.insert(&key, &u32::from(Zone::Root as u8))?;
+        set.own.insert(&key, &u32::from(own as u8))?;
         let below = Below { zone: zone as u8, flags: Below::FINAL, ..Below::default() };
         set.below.insert(&key, &below)
     }
@@ -269,8 +380,11 @@ impl Drop for TreeMarks<'_> {
 pub fn canary(session: &Session) -> Result<Proof, CanaryError> {
     let setup = |what| move |error| CanaryError::Setup { what, error };
     let tree = Tree::plant().map_err(setup("making its tree"))?;
-    let _marks = TreeMarks::write(session, &tree.root).map_err(setup("marking its tree"))?;
-    let steps = tree.steps();
+    let _marks = TreeMarks::write(session, &tree).map_err(setup("marking its tree"))?;
+    let rules = session.rules().map_err(setup("reading its rules"))?;
+    let spared = |step: &Step| step.unless == Some(lacking::POWER) && rules & Common::POWER == 0;
+    let lacking = |step: &Step| step.unless.is_some_and(|what| session.set().caveats.lacks(what));
+    let steps: Vec<Step> = tree.steps().into_iter().filter(|step| !spared(step) && !lacking(step)).collect();
     let answers = try_in_guarded_child(session, &steps).map_err(setup("running its child"))?;
     let mut proof = Proof { refused: Vec::new(), passed: Vec::new() };
     let mut deviations = Vec::new();
@@ -278,6 +392,8 @@ pub fn canary(session: &Session) -> Result<Proof, CanaryError> {
         match (must, errno) {
             (Must::Refuse, libc::EPERM) => proof.refused.push(*what),
             (Must::Pass, 0) => proof.passed.push(*what),
+            // The kernel has no such call at all.
+            (Must::Refuse, libc::ENOSYS) => {}
             _ => deviations.push(Deviation { act: what, must_be_refused: *must == Must::Refuse, errno }),
         }
     }

@@ -13,6 +13,11 @@ const STRICTER: &str = "stricter: ";
 const UNENFORCED: &str = "unenforced: ";
 
 impl Caveats {
+    /// Whether `what` is not enforced.
+    pub(super) fn lacks(&self, what: &str) -> bool {
+        self.unenforced.iter().any(|known| known == what)
+    }
+
     /// As lines, for whoever opens the pinned set later.
     pub(super) fn to_text(&self) -> String {
         let stricter = self.stricter.iter().map(|text| format!("{STRICTER}{text}\n"));

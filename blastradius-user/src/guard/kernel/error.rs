@@ -85,7 +85,10 @@ impl LoadError {
     pub(super) fn is_incapable(&self) -> bool {
         match self {
             Self::HookAbsent { .. } => true,
-            Self::Program { error, .. } => error.raw_os_error() == Some(libc::EINVAL),
+            // The hook takes no such program, or the verifier gives up on its length.
+            Self::Program { error, .. } => {
+                matches!(error.raw_os_error(), Some(libc::EINVAL | libc::E2BIG))
+            }
             _ => false,
         }
     }

@@ -300,8 +300,11 @@ mod tests {
 
     #[test]
     fn a_directory_with_named_entries_speaks_for_the_others_too() {
-        let mut plan =
-            Plan { marks: vec![mark("/w", None, Some(Zone::Scope))], names: vec![head("/w/.git")] };
+        let mut plan = Plan {
+            marks: vec![mark("/w", None, Some(Zone::Scope))],
+            names: vec![head("/w/.git")],
+            ..Plan::default()
+        };
         let git = value(&plan, "/w/.git");
         assert!(git.names);
         assert_eq!((git.own, git.below), (None, Some(Zone::Scope)));
@@ -328,7 +331,11 @@ mod tests {
     fn nothing_below_a_denied_place_is_anything_else() {
         let name =
             NameMark { parent: "/w".into(), name: "vault".into(), zone: Zone::Denied, origin: String::new() };
-        let plan = Plan { marks: vec![mark("/w/vault/build", None, Some(Zone::Scope))], names: vec![name] };
+        let plan = Plan {
+            marks: vec![mark("/w/vault/build", None, Some(Zone::Scope))],
+            names: vec![name],
+            ..Plan::default()
+        };
         let build = value(&plan, "/w/vault/build");
         assert_eq!((build.own, build.below), (Some(Zone::Denied), Some(Zone::Denied)));
     }

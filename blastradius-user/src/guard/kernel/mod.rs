@@ -51,7 +51,7 @@ pub use caveats::Caveats;
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
 pub use grants::Grants;
-pub use programs::Rung;
+pub use programs::{Rung, lacking};
 pub use session::{Role, Session, SessionError};
 
 use self::{place::Lock, set::Set};

@@ -62,12 +62,40 @@ const fn watching(name: &'static str) -> Hook {
     Hook { name, void: true, otherwise: Otherwise::Fail }
 }
 
-const CHOWN: &str = "changes of owner are not judged: the kernel's hook takes no programs before 6.0";
+/// A hook that guards one kind of act, without which the rest is still worth having.
+const fn lesser(name: &'static str, lacking: &'static str) -> Hook {
+    Hook { otherwise: Otherwise::Unenforced(lacking), ..judging(name) }
+}
 
-/// Hooks without which nothing is enforced, or too much.
+/// Hooks of which a kernel may lack one, and what is not enforced then, in words.
+pub mod lacking {
+    /// `path_chown`, which takes structures by value, which programs cannot have before 6.0.
+    pub const OWNERS: &str =
+        "changes of owner are not judged: the kernel's hook takes no programs before 6.0";
+    /// `inode_unlink`, `inode_rmdir`.
+    pub const SECOND_LINE: &str =
+        "what the kernel removes on a program's behalf (an overlay's work directory) is not judged";
+    /// `sb_mount`, `move_mount`, `sb_pivotroot`.
+    pub const MOUNTS: &str = "mounts over protected places are not judged";
+    /// `sb_remount`.
+    pub const REMOUNTS: &str = "new options for protected file systems are not judged";
+    /// `sb_kern_mount`.
+    pub const OVERLAYS: &str = "the upper directories of overlays are not judged";
+    /// `capable`.
+    pub const POWER: &str = "restart, kexec and kernel modules are not judged";
+    /// `file_ioctl`.
+    pub const REQUESTS: &str = "requests to file systems (ioctl) are not judged";
+
+    /// All of them.
+    pub const ALL: &[&str] = &[OWNERS, SECOND_LINE, MOUNTS, REMOUNTS, OVERLAYS, POWER, REQUESTS];
+}
+
+/// Hooks without which nothing is enforced, or too much; and the lesser ones.
 const HOOKS: &[Hook] = &[
     judging("path_unlink"),
     judging("path_rmdir"),
+    lesser("inode_unlink", lacking::SECOND_LINE),
+    lesser("inode_rmdir", lacking::SECOND_LINE),
     judging("path_rename"),
     judging("path_mkdir"),
     judging("path_mknod"),
@@ -77,8 +105,7 @@ const HOOKS: &[Hook] = &[
     // Before 6.2 path_truncate is asked for open files too.
     Hook { otherwise: Otherwise::Judged, ..judging("file_truncate") },
     judging("path_chmod"),
-    // Takes structures by value, which programs cannot have before 6.0.
-    Hook { otherwise: Otherwise::Unenforced(CHOWN), ..judging("path_chown") },
+    lesser("path_chown", lacking::OWNERS),
     judging("file_open"),
     judging("task_alloc"),
     watching("task_free"),
@@ -87,7 +114,14 @@ const HOOKS: &[Hook] = &[
     judging("ptrace_access_check"),
     judging("bpf_map"),
     judging("bpf_prog"),
+    lesser("sb_mount", lacking::MOUNTS),
+    lesser("move_mount", lacking::MOUNTS),
     judging("sb_umount"),
+    lesser("sb_remount", lacking::REMOUNTS),
+    lesser("sb_kern_mount", lacking::OVERLAYS),
+    lesser("sb_pivotroot", lacking::MOUNTS),
+    lesser("capable", lacking::POWER),
+    lesser("file_ioctl", lacking::REQUESTS),
 ];
 
 /// Functions whose success makes something born. Their signatures move, so the object has a program per position.
@@ -128,7 +162,9 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
         match (program, hook.otherwise) {
             (Err(LoadError::HookAbsent { .. }), Otherwise::Judged) => {}
             (Err(error), Otherwise::Unenforced(what)) if error.is_incapable() => {
-                caveats.unenforced.push(what.to_owned());
+                if !caveats.lacks(what) {
+                    caveats.unenforced.push(what.to_owned());
+                }
             }
             (program, _) => attached.push(Loaded { name: hook.name, program: program? }),
         }

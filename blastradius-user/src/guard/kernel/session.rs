@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use blastradius_common::{Member, ObjectKey, Request, Tally};
+use blastradius_common::{Common, Member, ObjectKey, Request, Tally};
 
 use super::{
     grants::Grants,
@@ -80,10 +80,12 @@ impl Session {
         ring: BorrowedFd<'_>,
         plan: &Plan,
     ) -> Result<Marked, SessionError> {
-        // No guarded task may kill this process, or look into it.
-        set.request(Request::Protect, 0)?;
         // The tally is what makes the session known to reapers, so it comes first and goes last.
         set.tallies.insert(&number, &Tally::default())?;
+        let rules = if plan.spares_power { 0 } else { Common::POWER };
+        set.sessions.insert(&number, &Common { rules, ..Common::default() })?;
+        // No guarded task may kill this process, or look into it.
+        set.request(Request::Protect, u64::from(number))?;
         set.connect_ring(number, ring)?;
         Ok(marks::write(set, number, plan)?)
     }
@@ -129,6 +131,11 @@ impl Session {
     /// What judges use to put a person's yes into the kernel.
     pub fn grants(&self) -> Grants {
         self.grants.clone()
+    }
+
+    /// The rules of the session: bits of [`Common`].
+    pub(super) fn rules(&self) -> io::Result<u64> {
+        Ok(self.set.sessions.get(&self.number)?.unwrap_or_default().rules)
     }
 
     pub(super) fn set(&self) -> &Set {

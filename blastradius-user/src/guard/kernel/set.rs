@@ -8,7 +8,7 @@ use std::{
 
 use aya::{EbpfLoader, Pod, maps::Map};
 use blastradius_common::{
-    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally,
+    Below, Common, Guarded, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally,
     grant::{GrantKey, Order},
     member::PROGRAM_NUMBER,
 };
@@ -40,7 +40,8 @@ pub(super) struct Set {
     pub(super) name: String,
     pub(super) rung: Rung,
     pub(super) caveats: Caveats,
-    pub(super) tasks: Table<u64, Member>,
+    pub(super) tasks: Table<u64, Guarded>,
+    pub(super) sessions: Table<u32, Common>,
     pub(super) own: Table<ObjectKey, u32>,
     pub(super) below: Table<ObjectKey, Below>,
     pub(super) denied: Table<ObjectKey, u32>,
@@ -68,6 +69,7 @@ const LINK: &str = "on_";
 /// The maps that another process must find again, by their names in the object.
 const MAPS: &[&str] = &[
     "TASKS",
+    "SESSIONS",
     "OWN",
     "BELOW",
     "DENIED",
@@ -200,6 +202,7 @@ impl Set {
             rung,
             caveats,
             tasks: Table::new(take("TASKS")?)?,
+            sessions: Table::new(take("SESSIONS")?)?,
             own: Table::new(take("OWN")?)?,
             below: Table::new(take("BELOW")?)?,
             denied: Table::new(take("DENIED")?)?,
@@ -252,7 +255,7 @@ impl Set {
     pub(super) fn live_tasks(&self, session: u32) -> io::Result<usize> {
         let mut live = 0;
         for task in self.tasks.keys()? {
-            if self.tasks.get(&task)?.is_some_and(|member| member.session == session) {
+            if self.tasks.get(&task)?.is_some_and(|task| task.member.session == session) {
                 live += 1;
             }
         }
@@ -270,6 +273,7 @@ impl Set {
         self.born_names.retain(|key| key.parent.session != session)?;
         self.grants.retain(|key| key.session != session)?;
         self.rings.remove(&session)?;
+        self.sessions.remove(&session)?;
         self.tallies.remove(&session)
     }
 
@@ -308,6 +312,7 @@ fn facts(btf: &Btf) -> Result<KernelFacts, BtfError> {
     Ok(KernelFacts {
         offsets,
         rename_has_flags: rename_has_flags.into(),
+        inode_bytes: btf.size("inode")?,
         mkdir_returns_dentry: mkdir_returns_dentry.into(),
     })
 }

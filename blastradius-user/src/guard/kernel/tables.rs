@@ -8,7 +8,7 @@ use std::{
 
 use aya::maps::MapData;
 use blastradius_common::{
-    Below, Id, Member, NameKey, ObjectKey, Tally,
+    Below, Common, Guarded, Id, Member, NameKey, ObjectKey, Tally,
     grant::{GrantKey, Order},
 };
 
@@ -34,6 +34,10 @@ unsafe impl Plain for NameKey {}
 unsafe impl Plain for Below {}
 // SAFETY: as above.
 unsafe impl Plain for Member {}
+// SAFETY: as above.
+unsafe impl Plain for Guarded {}
+// SAFETY: as above.
+unsafe impl Plain for Common {}
 // SAFETY: as above.
 unsafe impl Plain for Tally {}
 // SAFETY: as above.

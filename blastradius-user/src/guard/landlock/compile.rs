@@ -420,7 +420,7 @@ mod tests {
     }
 
     fn compiled(marks: Vec<Mark>, names: Vec<NameMark>) -> Compiled {
-        compile(&Plan { marks, names }, &world())
+        compile(&Plan { marks, names, ..Plan::default() }, &world())
     }
 
     fn rights(compiled: &Compiled, directory: &str) -> Rights {
@@ -488,7 +488,7 @@ mod tests {
     fn a_home_below_scratch_is_carved_out_of_it() {
         let world = world().dir("/tmp/h/photos").dir("/tmp/other");
         let inner = mark("/tmp/h", Some(Zone::Floor), Some(Zone::Personal));
-        let plan = Plan { marks: vec![scope("/tmp"), inner], names: vec![] };
+        let plan = Plan { marks: vec![scope("/tmp"), inner], names: vec![], ..Plan::default() };
         let compiled = compile(&plan, &world);
         assert_eq!(compiled.rights_in(Path::new("/tmp/h/photos")), Rights::empty());
         assert_eq!(compiled.rights_in(Path::new("/tmp/other")), Rights::DESTROY);

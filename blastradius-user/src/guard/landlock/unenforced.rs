@@ -129,6 +129,33 @@ impl Unenforced {
         matches!(self, Self::LaterName { .. } | Self::NotCarved { .. })
     }
 
+    /// One of each that Landlock knows, for the documentation: places are made up.
+    pub fn examples() -> Vec<Self> {
+        let places = || vec![PathBuf::from("/work/place")];
+        let place = || PathBuf::from("/work/place");
+        let origin = || ".blastradius:1: deny ./place".to_owned();
+        vec![
+            Self::History { places: places() },
+            Self::ConfigRemoval { places: places() },
+            Self::OwnFiles { places: places() },
+            Self::NestedRoots { places: places() },
+            Self::LaterName { place: place(), origin: origin() },
+            Self::NotCarved { place: place(), origin: origin(), why: "it is a mount point".to_owned() },
+            Self::FileSystem { mount: place(), fs_type: "9p".to_owned() },
+            Self::Truncation,
+            Self::Metadata,
+            Self::BlockDevices,
+            Self::Born,
+            Self::Grants,
+            Self::Roles,
+            Self::Mounting,
+            Self::Reparenting,
+            Self::NoNewPrivs,
+            Self::Siblings { directory: place(), origin: origin() },
+            Self::ScopeItself { place: place() },
+        ]
+    }
+
     /// Two or three words for the start line.
     pub const fn short(&self) -> &'static str {
         match self {

@@ -1,8 +1,8 @@
-//! Truncation by any road, links that would give rights, modes and owners.
+//! Truncation by any road, and links that would give rights.
 
 use crate::{
     Test,
-    calls::{DONE, Outcome, REFUSED, chmod, chown, create, ftruncate, link, open, outcome, truncate, unlink},
+    calls::{DONE, Outcome, REFUSED, create, ftruncate, link, open, outcome, truncate, unlink},
     world::Machine,
 };
 
@@ -13,10 +13,6 @@ pub(crate) const TESTS: &[Test] = &[
     Test { name: "a block device is not opened for writing", body: block_device },
     Test { name: "memory without a name can be truncated", body: memory },
     Test { name: "a link does not take a file into scope", body: links },
-    Test {
-        name: "mode and owner of a floor object and of a denied file stay, of others may change",
-        body: metadata,
-    },
 ];
 
 fn truncation(machine: &Machine) {
@@ -107,17 +103,4 @@ fn links(machine: &Machine) {
         unlink(world.path("kept/again"))
     });
     assert_eq!(own, DONE);
-}
-
-fn metadata(machine: &Machine) {
-    let world = machine.world("metadata");
-    for kept in ["home", "scope/denied", "scope/denied/file"] {
-        assert_eq!(world.guarded(|| chmod(world.path(kept), 0o777)), REFUSED, "{kept}");
-        let owner = world.guarded(|| chown(world.path(kept)));
-        assert_eq!(owner, if machine.judges_owners() { REFUSED } else { DONE }, "{kept}");
-    }
-    for free in ["scope", "scope/file", "kept/file", "home/.bashrc"] {
-        assert_eq!(world.guarded(|| chmod(world.path(free), 0o700)), DONE, "{free}");
-        assert_eq!(world.guarded(|| chown(world.path(free))), DONE, "{free}");
-    }
 }

@@ -25,7 +25,7 @@ pub(crate) const TESTS: &[Test] = &[
     Test { name: "a guarded task cannot take the pins away", body: pins },
 ];
 
-fn eventually(what: &str, holds: impl Fn() -> bool) {
+pub(super) fn eventually(what: &str, holds: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);
     while !holds() {
         assert!(Instant::now() < deadline, "{what}");

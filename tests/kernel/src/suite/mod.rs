@@ -5,9 +5,15 @@ mod content;
 mod depth;
 mod grants;
 mod lifetime;
+mod machine;
+mod metadata;
+mod mounts;
+mod places;
 mod removal;
 mod renames;
 mod reports;
+mod second;
+mod sessions;
 mod tampering;
 
 use crate::Test;
@@ -19,6 +25,12 @@ pub(crate) fn all() -> Vec<Test> {
         renames::TESTS,
         born::TESTS,
         content::TESTS,
+        metadata::TESTS,
+        mounts::TESTS,
+        second::TESTS,
+        places::TESTS,
+        machine::TESTS,
+        sessions::TESTS,
         depth::TESTS,
         reports::TESTS,
         tampering::TESTS,
