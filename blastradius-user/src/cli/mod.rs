@@ -26,6 +26,8 @@ mod record;
 mod run;
 mod scope;
 mod shell;
+#[cfg(target_os = "linux")]
+mod suggest;
 mod trust;
 #[cfg(target_os = "linux")]
 mod undo;
@@ -92,6 +94,9 @@ enum Command {
     Mcp(mcp::Args),
     /// Print the policy in force, or the zone of paths
     Scope(scope::Args),
+    /// Print the policy lines that would have let a session pass
+    #[cfg(target_os = "linux")]
+    Suggest(suggest::Args),
     /// Write a commented policy file to begin with
     Init(init::Args),
     /// Approve the lines of this repository's policy file that reach beyond it
@@ -140,6 +145,8 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Shell(args)) => shell::main(args),
         Some(Command::Mcp(args)) => mcp::main(args),
         Some(Command::Scope(args)) => scope::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Suggest(args)) => suggest::main(args),
         Some(Command::Init(args)) => init::main(args),
         Some(Command::Trust(args)) => trust::main(args),
         Some(Command::Completions(args)) => completions::main(args),

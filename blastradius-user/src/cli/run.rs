@@ -18,6 +18,7 @@ use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
+use crate::guard::watch::Watch;
 use crate::policy::Policy;
 use crate::policy::mode::{Backing, Mode};
 use crate::system::System;
@@ -100,7 +101,10 @@ fn prepare(args: Args) -> Result<Session> {
     let policy = Arc::new(system.session_policy(&[state.clone(), kept.clone()]));
     mended(&policy)?;
     let limits = if args.no_undo { None } else { Limits::of_environment()? };
-    let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
+    let watch = Watch::begin(&policy, &system, account.is_none());
+    let (plan, cut) = policy.plan_and_rest(&system);
+    within_reach(&cut, wanted.accept_unenforced)?;
+    let foothold = ladder::choose(&wanted, &plan, &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
     let identity = account.as_ref().map(|account| account.identity.clone());
     let keeper =
@@ -119,6 +123,7 @@ fn prepare(args: Args) -> Result<Session> {
         identity: account.map(|account| account.identity),
         foothold,
         log,
+        watch,
         make_judge: Some(make_judge),
         keeper,
         audit: args.audit,
@@ -154,6 +159,18 @@ fn judges(
 fn mended(policy: &Policy) -> Result<()> {
     let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
     anyhow::ensure!(errors.is_empty(), "the policy must be mended before anything is started:{errors}");
+    Ok(())
+}
+
+/// A line that matches more than was looked at is not wholly in the kernel.
+fn within_reach(cut: &[String], accepted: bool) -> Result<()> {
+    let lines: String = cut.iter().map(|line| format!("\n  {line}")).collect();
+    let what =
+        "these lines match more than is looked at at the start; beyond it only the text layer knows them";
+    anyhow::ensure!(cut.is_empty() || accepted, "{what}. To start all the same: --accept-unenforced{lines}");
+    if !cut.is_empty() {
+        anstream::eprintln!("blastradius: {what}:{lines}");
+    }
     Ok(())
 }
 

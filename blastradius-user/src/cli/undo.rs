@@ -17,7 +17,7 @@ use crate::system::System;
 use crate::undo::keep::{Keeper, not_covered};
 use crate::undo::limits::{Limits, shown};
 use crate::undo::object::{Body, Entry};
-use crate::undo::past::{Past, Step, pasts};
+use crate::undo::past::{Held, Past, Step, pasts};
 use crate::undo::plan::{self, Chosen, Now, Offer, compare};
 use crate::undo::restore::{Action, Restorer, Source};
 use crate::undo::retention;
@@ -97,7 +97,8 @@ fn act(args: Args) -> Result<bool> {
         plan::choose(&store, &id.to_string_lossy()).map_err(|error| anyhow!(error))?
     };
     let paths = paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
-    Undo { store: &store, state: &state, args: &args, paths }.take_back(&chosen)
+    let to = args.to.as_deref().map(absolute).transpose()?;
+    Undo { store: &store, state: &state, args: &args, paths, to }.take_back(&chosen)
 }
 
 /// Absolute, with the links of the directory resolved and the last name as it is: it may be gone, or a link.
@@ -186,6 +187,8 @@ struct Undo<'a> {
     state: &'a Path,
     args: &'a Args,
     paths: Vec<PathBuf>,
+    /// Where to instead of in place.
+    to: Option<PathBuf>,
 }
 
 impl Undo<'_> {
@@ -193,7 +196,7 @@ impl Undo<'_> {
         let offer = plan::offer(chosen)?;
         let reader = Reader::open(self.store)?;
         let pasts = pasts(&offer.git, self.store, &reader);
-        let in_place = self.args.to.is_none();
+        let in_place = self.to.is_none();
         let mut steps: Vec<(&Past<'_>, Vec<Step>)> = Vec::new();
         if self.paths.is_empty() && in_place {
             steps.extend(
@@ -231,7 +234,7 @@ impl Undo<'_> {
 
     /// Where an object goes.
     fn place(&self, path: &Path, offer: &Offer) -> PathBuf {
-        let Some(to) = &self.args.to else { return path.to_owned() };
+        let Some(to) = &self.to else { return path.to_owned() };
         let root = offer.roots.iter().find(|root| path.starts_with(root));
         let below = root.and_then(|root| path.strip_prefix(root).ok());
         to.join(below.unwrap_or_else(|| path.strip_prefix("/").unwrap_or(path)))
@@ -254,7 +257,11 @@ impl Undo<'_> {
     /// What was kept after the session had begun, is gone now, and was not there or is not known otherwise.
     fn later(&self, offer: &Offer, reader: &Reader, known: &[Action]) -> Vec<Action> {
         let known: BTreeSet<&Path> = known.iter().map(|action| &*action.path).collect();
-        let later = offer.later.iter().filter(|(path, _)| self.is_meant(path));
+        // What only moved comes back where it was.
+        let first: Vec<&Body> =
+            offer.entries.values().filter(|entry| entry.stamp.size > 0).map(|entry| &entry.body).collect();
+        let moved = |entry: &Entry| entry.is_file() && first.contains(&&entry.body);
+        let later = offer.later.iter().filter(|(path, entry)| self.is_meant(path) && !moved(entry));
         let action = |(path, entry): (&PathBuf, &Entry)| {
             let path = self.place(path, offer);
             let now = compare(entry, &path, reader)?;
@@ -277,7 +284,7 @@ impl Undo<'_> {
             };
             let stage = stage.0.join(number.to_string());
             let held = past.held(&stage, &wanted).context("git, asked for what it holds")?;
-            for (path, from) in held {
+            for Held { path, staged, mtime } in held {
                 let path = self.place(&path, offer);
                 let now = match fs::symlink_metadata(&path) {
                     Err(_) => Now::Gone,
@@ -285,7 +292,7 @@ impl Undo<'_> {
                     Ok(_) => Now::Changed,
                 };
                 if self.wants(now) {
-                    actions.push(Action { path, now, source: Source::Staged(from) });
+                    actions.push(Action { path, now, source: Source::Staged(staged, mtime) });
                 }
             }
         }
@@ -328,7 +335,7 @@ impl Undo<'_> {
                     restorer.show(entry, &file)?;
                     file
                 }
-                Source::Staged(file) => file.clone(),
+                Source::Staged(file, _) => file.clone(),
             };
             let now = if action.now == Now::Gone { Path::new("/dev/null") } else { &action.path };
             let label = action.path.display();
@@ -350,7 +357,7 @@ impl Undo<'_> {
     }
 
     fn ask(&self) -> Result<()> {
-        if self.args.yes || self.args.to.is_some() {
+        if self.args.yes || self.to.is_some() {
             return Ok(());
         }
         if !io::stdin().is_terminal() {
@@ -375,7 +382,8 @@ impl Undo<'_> {
         pasts: &[Past<'_>],
         stage: &Stage,
     ) -> Result<bool> {
-        let roots = match &self.args.to {
+        let in_place = self.to.is_none();
+        let roots = match &self.to {
             Some(to) => {
                 fs::create_dir_all(to)?;
                 vec![fs::canonicalize(to)?]
@@ -404,12 +412,24 @@ impl Undo<'_> {
             let known: BTreeSet<PathBuf> = actions.iter().map(|action| action.path.clone()).collect();
             actions.extend(more.into_iter().filter(|action| !known.contains(&action.path)));
         }
-        for (path, error) in Restorer::new(reader, &roots).apply(&actions) {
+        let mut restorer = Restorer::new(reader, &roots);
+        let changed: BTreeSet<&Path> = actions.iter().map(|action| &*action.path).collect();
+        for (path, entry) in offer.entries.iter().filter(|(path, _)| in_place && !changed.contains(&***path))
+        {
+            restorer.is_there(entry, path);
+        }
+        for (path, error) in restorer.apply(&actions) {
             eprintln!("blastradius: {}: {error}", path.display());
             failed += 1;
         }
         let files = actions.iter().filter(|action| !is_directory(action)).count();
-        println!("{} of {files} files given back", files.saturating_sub(failed));
+        let state: usize = steps.iter().map(|(_, steps)| steps.len()).sum();
+        if files > 0 || state == 0 {
+            println!("{} of {files} files given back", files.saturating_sub(failed));
+        }
+        if state > 0 {
+            println!("git state given back");
+        }
         if let Some(kept) = first.kept.filter(|kept| kept.files > 0) {
             println!("what they replaced: blastradius undo {}", plan::shortest(self.store, &kept.id));
         }

@@ -39,6 +39,7 @@
 //! | [`summary`] | what is told at the end of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
+//! | [`watch`] | what of the guard's own ground changed meanwhile? |
 
 pub mod analyst;
 pub mod attach;
@@ -76,3 +77,4 @@ pub mod summary;
 pub mod supervise;
 pub mod terminal;
 pub mod tty;
+pub mod watch;

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::caller::{self, Ancestor};
 use super::secrets;
 use crate::analysis::Report;
+use crate::policy::finding::Finding;
 use crate::report::human;
 
 /// Which layer refused.
@@ -97,6 +98,11 @@ impl Refusal {
             fields.insert("reasons".into(), json!(finding.reasons));
             fields.insert("advice".into(), json!(finding.advice));
         }
+        let others = self.report.findings.iter().skip(1);
+        let others: Vec<Value> = others.take(OTHERS).map(other).collect();
+        if !others.is_empty() {
+            fields.insert("others".into(), Value::Array(others));
+        }
         let offender = self.chain.first();
         fields.insert("pid".into(), json!(offender.map(|offender| offender.pid)));
         fields.insert("exe".into(), json!(offender.and_then(|offender| offender.exe.as_deref()).map(lossy)));
@@ -139,6 +145,18 @@ impl Refusal {
 
 fn lossy(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// So many further findings of one command are kept.
+const OTHERS: usize = 64;
+
+fn other(finding: &Finding) -> Value {
+    json!({
+        "verdict": finding.verdict.name(),
+        "rule": finding.rule.id(),
+        "target": finding.target,
+        "resolved": finding.resolved.as_deref().map(lossy),
+    })
 }
 
 fn ancestor(ancestor: &Ancestor) -> Value {

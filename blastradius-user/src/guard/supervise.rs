@@ -40,7 +40,9 @@ use super::signals::SignalFd;
 use super::summary::Summary;
 use super::terminal::Terminal;
 use super::tty;
+use super::watch::{Change, Watch};
 use crate::analysis;
+use crate::report::human;
 use crate::undo::keep::Keeper;
 
 /// What is to be run, and how.
@@ -57,6 +59,8 @@ pub struct Session {
     pub foothold: Foothold,
     /// The log.
     pub log: Log,
+    /// What the policy was read from.
+    pub watch: Watch,
     /// Makes judges; `None`: no exec layer.
     pub make_judge: Option<Arc<MakeJudge>>,
     /// Keeps what would be lost.
@@ -500,9 +504,14 @@ impl Guard {
         }
         self.settle(true);
         let status = self.ended.unwrap_or_default();
+        let changes = self.session.watch.changes();
+        for change in &changes {
+            self.session.log.write("changed", change.fields());
+        }
         let message = match self.start_failure(status) {
             Some(code) => Message::Failed(code),
             None if self.failed => Message::Failed(OWN_FAILURE),
+            None if status == 0 && changes.iter().any(|change| change.fails) => Message::Failed(OWN_FAILURE),
             None if self.session.fail_on_refusal && status == 0 && self.summary.count() > 0 => {
                 Message::Ended(REFUSED << 8)
             }
@@ -510,8 +519,8 @@ impl Guard {
         };
         self.session.log.write("end", self.end_fields(status));
         let kept = self.session.keeper.as_ref().is_some_and(|keeper| !keeper.report().is_empty());
-        if self.session.report || self.summary.count() > 0 || kept {
-            eprint!("{}", self.end_report());
+        if self.session.report || self.summary.count() > 0 || kept || !changes.is_empty() {
+            eprint!("{}", self.end_report(&changes));
         }
         self.link.get_ref().say(message);
     }
@@ -544,12 +553,15 @@ impl Guard {
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    fn end_report(&self) -> String {
+    fn end_report(&self, changes: &[Change]) -> String {
         let what = if self.session.audit { "would have been refused" } else { "refused" };
         let rung = self.session.foothold.rung;
         let mut text =
             format!("blastradius: {} {what} ({} rung)\n", thousands(self.summary.count()), rung.name());
         text.push_str(&self.summary.lines());
+        for change in changes {
+            text.push_str(&format!("  {}\n", human::clean(&change.line())));
+        }
         if matches!(rung, Rung::Landlock(_)) && !self.session.audit {
             text.push_str(
                 "  what the kernel refused by itself is not counted: the program saw \"Permission denied\" or a cross-device error\n",

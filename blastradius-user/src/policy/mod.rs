@@ -11,6 +11,7 @@
 //! | [`mod@resolve`], [`operand`] | which object does an operand name? |
 //! | [`mod@judge`] | what is the verdict on an effect? |
 //! | [`describe`] | what is in force, and what would happen to a path? |
+//! | [`suggest`] | which lines would have let an act pass? |
 //! | [`rules`], [`advice`] | what does a rule mean, and what could be done instead? |
 //!
 //! [`effect`] is what programs say they do, [`finding`] what the judge answers.
@@ -35,9 +36,17 @@ pub mod presets;
 pub mod resolve;
 pub mod rules;
 pub mod scope;
+pub mod suggest;
 pub mod trust;
 pub mod worktree;
 pub mod zones;
+
+#[cfg(test)]
+mod documented;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+mod widening;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -183,6 +192,9 @@ impl Policy {
             let refuse = |path: &Path| {
                 floor::is_floor_by_place(self.platform, path)
                     || self.floor_below(path).is_some()
+                    || paths::starts_with(self.platform, &self.cwd, path)
+                    || self.tree.as_ref().is_some_and(|tree| paths::is_below(self.platform, &tree.root, path))
+                    || scope::is_standard_user_directory(self.platform, &self.homes, path)
                     || self.floor_objects.iter().any(|object| zones::is_same(self, &object.path, path))
             };
             presets::state_paths(world, self.home.as_deref(), &refuse)

@@ -31,14 +31,18 @@ pub fn answer(
     policy: &Policy,
     mode: Mode,
 ) -> Answered {
-    let stops = |finding: &&Finding| finding.verdict >= Verdict::Confirm;
-    let refused = report.findings.iter().filter(stops).any(|finding| !is_about_loss(finding, policy, mode));
-    if refused {
+    if is_refused(&report, policy, mode) {
         return Answered { report, kept: None };
     }
     let outcome = keeper.before(&report.command, effects, world);
     let kept = outcome.kept.clone();
     Answered { report: told(report, keeper, &outcome), kept }
+}
+
+/// Whether a command is stopped for more than what it would destroy.
+pub fn is_refused(report: &Report, policy: &Policy, mode: Mode) -> bool {
+    let stops = |finding: &&Finding| finding.verdict >= Verdict::Confirm;
+    report.findings.iter().filter(stops).any(|finding| !is_about_loss(finding, policy, mode))
 }
 
 fn is_about_loss(finding: &Finding, policy: &Policy, mode: Mode) -> bool {

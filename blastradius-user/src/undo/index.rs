@@ -34,6 +34,13 @@ pub struct Index {
     written: (i64, i64),
 }
 
+impl IndexEntry {
+    /// When the file was modified, when git last looked.
+    pub fn modified(&self) -> (i64, i64) {
+        (self.mtime.0.into(), self.mtime.1.into())
+    }
+}
+
 const STAGE: u16 = 0x3000;
 const EXTENDED: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;

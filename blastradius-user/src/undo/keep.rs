@@ -263,7 +263,9 @@ impl Keeper {
             names.is_empty()
                 || names.iter().any(|glob| pattern::wildcard(glob.as_bytes(), name.as_bytes(), false))
         };
-        walk.below(path, &|name, meta| named(name) && meant(meta), found);
+        // An empty directory is no work.
+        let lost = |meta: &Metadata| if meta.is_dir() { was_there(meta) } else { meant(meta) };
+        walk.below(path, &|name, meta| named(name) && lost(meta), found);
     }
 
     /// Where an agent works: scope less the machine's scratch space.
@@ -278,7 +280,10 @@ impl Keeper {
             .collect();
         let projects = self.policy.scope().roots.iter().filter(|root| root.kind == RootKind::Project);
         let lines = self.policy.config().allows.iter().map(|line| line.pattern.literal_prefix());
-        let all: BTreeSet<PathBuf> = projects.map(|root| root.path.clone()).chain(lines).collect();
+        // Whoever starts an agent in a directory of scratch space works there.
+        let started = Some(self.policy.cwd()).filter(|cwd| scratch.iter().any(|root| cwd.starts_with(root)));
+        let all: BTreeSet<PathBuf> =
+            projects.map(|root| root.path.clone()).chain(lines).chain(started.map(Path::to_owned)).collect();
         let mut roots: Vec<PathBuf> = Vec::new();
         for root in all {
             // A root below another is walked with it; sorted, the upper one comes first.

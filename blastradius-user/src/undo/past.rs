@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use super::index::{Index, IndexEntry};
 use super::object::{Body, Entry};
 use super::repository::object_files;
 use super::set::Repository;
@@ -31,6 +32,17 @@ pub struct Past<'a> {
     refs: BTreeMap<String, String>,
     reader: &'a Reader,
     objects: Option<PathBuf>,
+}
+
+/// A file that git holds and wrote out for us.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Where it belongs.
+    pub path: PathBuf,
+    /// Where it lies now.
+    pub staged: PathBuf,
+    /// When it was modified, as the index says.
+    pub mtime: Option<(i64, i64)>,
 }
 
 /// Something about a repository that can be given back.
@@ -259,8 +271,11 @@ impl<'a> Past<'a> {
         if now == kept || kept.starts_with("ref:") {
             return false;
         }
-        // A stash on top of others holds them by its reflog, which is looked at by itself.
-        name != "refs/stash" && !self.succeeds(&["merge-base", "--is-ancestor", kept, now])
+        if name == "refs/stash" {
+            // A stash holds those below it by its reflog.
+            return self.top_of_stash().is_some_and(|top| top != *now);
+        }
+        !self.succeeds(&["merge-base", "--is-ancestor", kept, now])
     }
 
     /// HEAD, if it is gone or leads to a branch that has no commit.
@@ -279,11 +294,17 @@ impl<'a> Past<'a> {
     fn merged_log(&self, path: &Path) -> Option<Vec<u8>> {
         let now = fs::read(path).unwrap_or_default();
         let states = self.logs.get(path)?.iter().map(|entry| self.bytes(entry)).chain([now.clone()]);
-        let mut known: BTreeSet<Vec<u8>> = BTreeSet::new();
+        // Lines may be there twice (two resets in a second), so they are counted.
+        let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
         let mut merged = Vec::new();
         for state in states {
+            let mut here: BTreeMap<&[u8], usize> = BTreeMap::new();
             for line in state.split_inclusive(|byte| *byte == b'\n') {
-                if known.insert(line.to_vec()) {
+                let count = here.entry(line).or_default();
+                *count += 1;
+                let known = known.entry(line.to_vec()).or_default();
+                if *count > *known {
+                    *known = *count;
                     merged.extend_from_slice(line);
                 }
             }
@@ -424,11 +445,11 @@ impl<'a> Past<'a> {
         }
     }
 
-    /// The files that git held at the start and that are not so now, written out below `stage`: name and content of each.
+    /// The files that git held at the start and that are not so now, written out below `stage`.
     ///
     /// # Errors
     /// If git cannot be run, or `stage` cannot be written.
-    pub fn held(&self, stage: &Path, wanted: &dyn Fn(&Path) -> bool) -> io::Result<Vec<(PathBuf, PathBuf)>> {
+    pub fn held(&self, stage: &Path, wanted: &dyn Fn(&Path) -> bool) -> io::Result<Vec<Held>> {
         let Some(index) = &self.index else { return Ok(Vec::new()) };
         if !self.git_dir().join("HEAD").exists() {
             return Ok(Vec::new());
@@ -472,11 +493,14 @@ impl<'a> Past<'a> {
             let _ = stdin.write_all(&[names.join(&0), vec![0]].concat());
         }
         child.wait()?;
-        let staged = names.into_iter().map(|name| {
-            let name = Path::new(OsStr::from_bytes(name));
-            (self.root().join(name), files.join(name))
+        let bytes = self.bytes(index);
+        let parsed = [20, 32].iter().find_map(|&length| Index::parse(&bytes, length, (0, 0)));
+        let held = names.into_iter().map(|bytes| {
+            let mtime = parsed.as_ref().and_then(|index| index.find(bytes)).map(IndexEntry::modified);
+            let name = Path::new(OsStr::from_bytes(bytes));
+            Held { path: self.root().join(name), staged: files.join(name), mtime }
         });
-        Ok(staged.filter(|(_, from)| fs::symlink_metadata(from).is_ok()).collect())
+        Ok(held.filter(|held| fs::symlink_metadata(&held.staged).is_ok()).collect())
     }
 
     /// For what an undo replaces: the work tree as the policy knows it.
@@ -508,8 +532,5 @@ fn packed_refs(text: &str) -> impl Iterator<Item = (String, String)> + '_ {
 
 /// What an index says of content: mode, blob and path of each entry. Stat data may differ.
 fn entries_of(index: &[u8]) -> Option<Vec<(Vec<u8>, super::index::ObjectId)>> {
-    [20, 32]
-        .iter()
-        .find_map(|&length| super::index::Index::parse(index, length, (0, 0)))
-        .map(|index| index.contents())
+    [20, 32].iter().find_map(|&length| Index::parse(index, length, (0, 0))).map(|index| index.contents())
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -28,8 +28,8 @@ pub const LITTER: &str = ".blastradius-restoring-";
 pub enum Source {
     /// The store.
     Kept(Entry),
-    /// A file that git wrote out for us.
-    Staged(PathBuf),
+    /// A file that git wrote out for us, and when it was modified, as git's index says.
+    Staged(PathBuf, Option<(i64, i64)>),
 }
 
 /// One object to give back.
@@ -56,6 +56,15 @@ impl<'a> Restorer<'a> {
     /// Gives back below these roots.
     pub fn new(reader: &'a Reader, roots: &'a [PathBuf]) -> Self {
         Self { reader, roots, links: HashMap::new() }
+    }
+
+    /// A file that is as it was, and under which name: what shared its inode shares it again.
+    pub fn is_there(&mut self, entry: &Entry, path: &Path) {
+        let inode = (entry.stamp.dev, entry.stamp.ino);
+        let same = |meta: fs::Metadata| meta.is_file() && (meta.dev(), meta.ino()) == inode;
+        if entry.links > 1 && fs::symlink_metadata(path).is_ok_and(same) {
+            self.links.entry(inode).or_insert_with(|| path.to_owned());
+        }
     }
 
     /// Gives back, directories first. Returns what failed and why.
@@ -85,7 +94,7 @@ impl<'a> Restorer<'a> {
         let path = &action.path;
         self.make_room(path)?;
         match &action.source {
-            Source::Staged(from) => staged(from, path),
+            Source::Staged(from, mtime) => staged(from, path, *mtime),
             Source::Kept(entry) => match &entry.body {
                 Body::Directory => make_directory(path),
                 Body::Link(target) => {
@@ -309,7 +318,7 @@ fn times(path: &Path, entry: &Entry) -> nix::Result<()> {
 }
 
 /// Puts a file or link that git wrote out in its place.
-fn staged(from: &Path, path: &Path) -> io::Result<()> {
+fn staged(from: &Path, path: &Path, mtime: Option<(i64, i64)>) -> io::Result<()> {
     clear(path)?;
     let meta = fs::symlink_metadata(from)?;
     if meta.is_symlink() {
@@ -321,5 +330,12 @@ fn staged(from: &Path, path: &Path) -> io::Result<()> {
     File::open(from)?.read_to_end(&mut content)?;
     (&draft.file).write_all(&content)?;
     draft.file.set_permissions(meta.permissions())?;
+    if let Some((seconds, nanoseconds)) = mtime {
+        futimens(&draft.file, &TimeSpec::UTIME_NOW, &TimeSpec::new(seconds, nanoseconds))?;
+    }
+    if nix::unistd::geteuid().is_root() {
+        // git ran as the owner of the tree.
+        let _ = std::os::unix::fs::fchown(&draft.file, Some(meta.uid()), Some(meta.gid()));
+    }
     draft.name(path)
 }

@@ -2,12 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use super::keep::{Keeper, not_covered};
+use super::advise::{self, Answered};
+use super::keep::{Keeper, Kept, not_covered};
 use super::limits::Limits;
+use super::predict;
+use crate::analysis::Report;
 use crate::guard::child::Identity;
 use crate::guard::identity::Account;
+use crate::guard::log;
 use crate::policy::Policy;
+use crate::policy::effect::Located;
+use crate::policy::mode::Mode;
 use crate::system::System;
 
 /// The state directory of whoever the agent runs as: the store is theirs.
@@ -44,4 +51,29 @@ pub fn begin(
             None
         }
     }
+}
+
+/// Keeps what one command would destroy, outside a session: for the wrapper and the hooks.
+///
+/// Returns the report as it is then, and what was kept as people read it. Where nothing can be kept, the report stays as it is.
+pub fn once(
+    surface: &str,
+    report: Report,
+    effects: &[Located],
+    system: &System,
+    policy: Arc<Policy>,
+    mode: Mode,
+    patience: Duration,
+) -> (Report, Option<String>) {
+    let Some(limits) = Limits::of_environment().ok().flatten() else { return (report, None) };
+    let Ok(state) = log::directory() else { return (report, None) };
+    if advise::is_refused(&report, &policy, mode) || predict::touches(effects, &policy, system).is_empty() {
+        return (report, None);
+    }
+    let name = format!("{}-{surface}", log::session_name(SystemTime::now(), std::process::id()));
+    let limits = Limits { exec: patience, ..limits };
+    let Ok(keeper) = Keeper::open(&state, &name, policy.clone(), None, limits) else { return (report, None) };
+    let Answered { report, kept } = advise::answer(&keeper, report, effects, system, &policy, mode);
+    let line = |kept: &Kept| keeper.line(kept);
+    (report, kept.as_ref().map(line))
 }

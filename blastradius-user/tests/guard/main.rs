@@ -5,6 +5,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall say where")]
 
+mod changes;
 mod conditions;
 mod ends;
 mod execs;

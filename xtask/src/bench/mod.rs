@@ -4,6 +4,7 @@
 
 mod execs;
 mod spawn;
+mod undo;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -60,6 +61,12 @@ const BENCHES: &[Bench] = &[
         what: "a verdict of the text layer, in CPU time",
         jobs: &[Job::Build],
         measure: text,
+    },
+    Bench {
+        name: "undo",
+        what: "keeping what could be lost, against `git status` and `cp -a`",
+        jobs: &[Job::Build],
+        measure: || undo::ratios(&program::build()?),
     },
     Bench {
         name: "kernel",

@@ -69,6 +69,8 @@ pub(crate) struct KernelRun {
     pub(crate) append: &'static str,
     /// The whole program is tried from end to end, too.
     pub(crate) program: bool,
+    /// Instead of the tests: compares the layers by so many random acts.
+    pub(crate) acts: Option<&'static str>,
 }
 
 /// The package of the kernel tests, and its program.
@@ -117,7 +119,13 @@ const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
 }
 
 const fn on(series: &'static str, fs: FileSystem) -> KernelRun {
-    KernelRun { series, fs, append: "", program: false }
+    KernelRun { series, fs, append: "", program: false, acts: None }
+}
+
+/// The text layer against the kernel rung, on random machines.
+const fn agreement(tier: Tier, name: &'static str, fs: FileSystem, acts: &'static str) -> Step {
+    let run = KernelRun { acts: Some(acts), ..on("6.12", fs) };
+    Step { group: "agreement", limit: minutes(40), ..kernel(tier, name, run) }
 }
 
 const fn with_program(series: &'static str, fs: FileSystem) -> KernelRun {
@@ -191,6 +199,7 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what agents' hooks are answered", "hosts"),
     whole("what the README shows", "readme"),
     whole("the text layer against what bash really does", "truth"),
+    whole("what was destroyed in scope comes back", "undo"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
     agents(Short, "Claude Code, pi and opencode, driven by a script", &["claude-code", "pi", "opencode"]),
     agents(
@@ -214,6 +223,19 @@ pub(crate) const STEPS: &[Step] = &[
         "Linux 6.12 without bpf among its security modules, and the program on it",
         KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
     ),
+    agreement(Short, "the text layer and Linux 6.12 agree", Tmpfs, "300"),
+    agreement(Long, "the text layer and Linux 6.12 agree, 5,000 times, on ext4", Ext4, "5000"),
+    Step {
+        group: "agreement",
+        name: "the text layer and Landlock agree",
+        tier: Short,
+        jobs: &[Job::Build],
+        limit: minutes(15),
+        action: Action::Cargo {
+            arguments: &["run", "--locked", "--package", KERNEL_TESTS, "--", "agreement", "landlock", "2000"],
+            env: &[],
+        },
+    },
     Step {
         group: "kernel",
         name: "incidents, replayed on Linux 6.12",
