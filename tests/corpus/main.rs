@@ -1,5 +1,6 @@
 //! Every case of the corpus gets the answer that it asks for.
 
+mod peers;
 mod real;
 
 use std::collections::HashSet;

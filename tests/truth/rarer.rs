@@ -93,7 +93,7 @@ impl Author {
             0 => format!("shopt -s expand_aliases\nalias zap{name}='rm -rf'\nzap{name} {first}"),
             1 => format!("shopt -s expand_aliases\nalias zap{name}='rm -rf {first}'\nzap{name} {second}"),
             2 => format!("alias rm=echo; rm -rf {first}; unalias rm"),
-            _ => format!("shopt -s expand_aliases\nalias p{name}='echo '\np{name} rm {second}"),
+            _ => format!("alias p{name}='rm -rf {second}'; unalias p{name}; rm -rf {first}"),
         }
     }
 
@@ -274,11 +274,11 @@ impl Author {
             "( cd none 2> /dev/null; rm -rf build/sub )",
             "( pushd build > /dev/null; pushd ../out > /dev/null; popd > /dev/null; rm -rf sub )",
             "cd none 2> /dev/null || rm -rf build/sub",
-            "( cd build; cd ..; rm -rf dist )",
+            "( cd build && cd .. && rm -rf dist )",
             "( cd /srv/data; cd - > /dev/null; rm -rf dist )",
             "( cd \"$ABS\"; rm -rf one.log )",
             "D=$(pwd); ( cd /; rm -rf \"$D/dist\" )",
-            "D=$(cd build && pwd); rm -rf \"$D\"",
+            "D=$(cd build && pwd) && rm -rf \"$D/sub\"",
         ])
         .to_owned()
     }

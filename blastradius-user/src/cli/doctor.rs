@@ -28,6 +28,35 @@ pub(super) struct Args {
     require: Require,
 }
 
+/// What would bring what is missing. docs/troubleshooting.md says more about each.
+mod advice {
+    pub(super) const POLICY: &str = "mend the lines that are named";
+    pub(super) const LOG: &str = "set XDG_STATE_HOME to a directory that can be written";
+    pub(super) const PRIVILEGE: &str = "start as root with `sudo blastradius run -- AGENT` (the agent runs as you again), or with \
+                                        CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN";
+    pub(super) const CONTAINER: &str = "give the container the capabilities BPF, PERFMON and SYS_ADMIN and the host's /sys/fs/bpf (docker, \
+                                        podman: --cap-add BPF --cap-add PERFMON --cap-add SYS_ADMIN -v /sys/fs/bpf:/sys/fs/bpf), or \
+                                        run blastradius on the host";
+    pub(super) const LOCKDOWN: &str = "lockdown is in confidentiality mode, which forbids what the programs read: boot with \
+                                       lockdown=integrity";
+    pub(super) const BTF: &str =
+        "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (that of the distribution, as a rule)";
+    /// `LIST` stands for the security modules that are active.
+    pub(super) const LSM: &str = "add `lsm=LIST,bpf` to the kernel command line: in GRUB_CMDLINE_LINUX of /etc/default/grub, then \
+                                  update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (openSUSE); grubby \
+                                  --update-kernel=ALL --args=lsm=LIST,bpf (Fedora, RHEL); in `options` of \
+                                  /boot/loader/entries/*.conf (systemd-boot, Arch); in /boot/firmware/cmdline.txt (Raspberry Pi OS)";
+    pub(super) const OUTSIDE: &str = "where loading eBPF programs is forbidden from outside (a virtual machine's or container's host), \
+                                      only that host can change it";
+    pub(super) const LANDLOCK: &str = "Linux 5.13 or newer with `landlock` in `lsm=`; in a container, a seccomp profile that allows \
+                                       landlock_create_ruleset, landlock_add_rule and landlock_restrict_self";
+    pub(super) const SUDO: &str = "start as root with --user USER";
+
+    #[cfg(test)]
+    pub(super) const ALL: &[&str] =
+        &[POLICY, LOG, PRIVILEGE, CONTAINER, LOCKDOWN, BTF, LSM, OUTSIDE, LANDLOCK, SUDO];
+}
+
 /// One thing that was tried.
 struct Check {
     name: Cow<'static, str>,
@@ -99,7 +128,7 @@ fn check_policy(policy: &Policy) -> Check {
         } else {
             Err(errors.join("; "))
         },
-        change: (!errors.is_empty()).then(|| "mend the lines that are named".to_owned()),
+        change: (!errors.is_empty()).then(|| advice::POLICY.to_owned()),
     }
 }
 
@@ -113,7 +142,7 @@ fn check_log(state: &Path) -> Check {
     Check {
         name: "log".into(),
         serves: "keeps what was refused",
-        change: outcome.is_err().then(|| "set XDG_STATE_HOME to a directory that can be written".to_owned()),
+        change: outcome.is_err().then(|| advice::LOG.to_owned()),
         outcome: outcome.map_err(|error| error.to_string()),
     }
 }
@@ -130,36 +159,24 @@ fn check_kernel(outcome: &Result<String, PassedOver>) -> Check {
 /// The change that most often helps, by what is seen here.
 fn kernel_change() -> String {
     if !nix::unistd::Uid::effective().is_root() {
-        return "start as root with `sudo blastradius run -- AGENT` (the agent runs as you again), or with CAP_BPF, \
-                CAP_PERFMON and CAP_SYS_ADMIN"
-            .to_owned();
+        return advice::PRIVILEGE.to_owned();
     }
     if !ladder::may_administer() {
-        return "give the container the capabilities BPF, PERFMON and SYS_ADMIN and the host's /sys/fs/bpf (docker, podman: \
-                --cap-add BPF --cap-add PERFMON --cap-add SYS_ADMIN -v /sys/fs/bpf:/sys/fs/bpf), or run blastradius on the host"
-            .to_owned();
+        return advice::CONTAINER.to_owned();
     }
     if std::fs::read_to_string("/sys/kernel/security/lockdown")
         .is_ok_and(|mode| mode.contains("[confidentiality]"))
     {
-        return "lockdown is in confidentiality mode, which forbids what the programs read: boot with lockdown=integrity".to_owned();
+        return advice::LOCKDOWN.to_owned();
     }
     if !Path::new("/sys/kernel/btf/vmlinux").exists() {
-        return "boot a kernel with CONFIG_DEBUG_INFO_BTF=y (that of the distribution, as a rule)".to_owned();
+        return advice::BTF.to_owned();
     }
     match std::fs::read_to_string("/sys/kernel/security/lsm") {
         Ok(list) if !list.split(',').any(|lsm| lsm.trim() == "bpf") => {
-            let list = list.trim();
-            format!(
-                "add `lsm={list},bpf` to the kernel command line: in GRUB_CMDLINE_LINUX of /etc/default/grub, then \
-                 update-grub (Debian, Ubuntu) or grub2-mkconfig -o /boot/grub2/grub.cfg (openSUSE); grubby --update-kernel=ALL \
-                 --args=lsm={list},bpf (Fedora, RHEL); in `options` of /boot/loader/entries/*.conf (systemd-boot, Arch); in \
-                 /boot/firmware/cmdline.txt (Raspberry Pi OS)"
-            )
+            advice::LSM.replace("LIST", list.trim())
         }
-        _ => "where loading eBPF programs is forbidden from outside (a virtual machine's or container's host), only that \
-              host can change it"
-            .to_owned(),
+        _ => advice::OUTSIDE.to_owned(),
     }
 }
 
@@ -175,11 +192,7 @@ fn check_landlock(outcome: &Result<Foothold, String>) -> Check {
         name: "landlock rung".into(),
         serves: "refuses destruction outside scope, without privilege",
         outcome: outcome.as_ref().map(seen).map_err(Clone::clone),
-        change: outcome.is_err().then(|| {
-            "Linux 5.13 or newer with `landlock` in `lsm=`; in a container, a seccomp profile that allows landlock_create_ruleset, \
-             landlock_add_rule and landlock_restrict_self"
-                .to_owned()
-        }),
+        change: outcome.is_err().then(|| advice::LANDLOCK.to_owned()),
     }
 }
 
@@ -246,7 +259,7 @@ fn check_privileges() -> Check {
         } else {
             Err("no_new_privs is set".to_owned())
         },
-        change: (!full).then(|| "start as root with --user USER".to_owned()),
+        change: (!full).then(|| advice::SUDO.to_owned()),
     }
 }
 
@@ -290,4 +303,20 @@ fn print_json(checks: &[Check], gaps: Option<&Foothold>, enough: bool) -> io::Re
         "unenforced": gaps,
     });
     writeln!(io::stdout(), "{document}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_advice_is_in_the_page_on_trouble() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/troubleshooting.md");
+        let page = std::fs::read_to_string(page).expect("the page");
+        // Lines of the page may break anywhere.
+        let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
+        for advice in advice::ALL {
+            assert!(page.contains(advice), "docs/troubleshooting.md does not speak of: {advice}");
+        }
+    }
 }

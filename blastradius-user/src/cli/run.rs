@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use crate::guard::analyst::{Analyst, Uncovered};
 use crate::guard::child::OWN_FAILURE;
 use crate::guard::front::{self, Birth};
-use crate::guard::identity;
+use crate::guard::identity::{self, Account};
 use crate::guard::judge::MakeJudge;
 use crate::guard::kernel_rung::KernelRung;
 use crate::guard::ladder::{self, Foothold, Require, Rung, Wanted};
@@ -88,6 +88,7 @@ fn prepare(args: Args) -> Result<Session> {
     let program = program::find(&args.argv[0], std::env::var_os("PATH"))?;
     let account = identity::resolve(args.user.as_deref(), std::env::var("SUDO_UID").ok().as_deref())?;
     let system = System::current().context("the working directory cannot be read")?;
+    let system = seen_by(system, account.as_ref());
     let name = log::session_name(SystemTime::now(), std::process::id());
     // Before the plan is compiled: what must be protected must exist.
     let state = log::directory()?;
@@ -130,6 +131,16 @@ fn prepare(args: Args) -> Result<Session> {
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
         patience: args.answer_within,
+    })
+}
+
+/// The machine as the agent's user will see it: that user's home, and that user's policy file.
+fn seen_by(system: System, account: Option<&Account>) -> System {
+    let Some(Account { identity, variables }) = account else { return system };
+    let system = system.with_env("SUDO_UID", Some(&identity.uid.to_string()));
+    variables.iter().fold(system, |system, (name, value)| match (name.to_str(), value.to_str()) {
+        (Some(name), Some(value)) => system.with_env(name, Some(value)),
+        _ => system,
     })
 }
 

@@ -224,8 +224,7 @@ fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config)
         config.errors.push(whole("a symbolic link", "a regular file"));
         return;
     }
-    let stranger = meta.uid != 0 && (author == Author::System || meta.uid != sources.world.uid());
-    if stranger {
+    if is_strangers(sources.world, author, meta.uid) {
         config.errors.push(whole(
             &format!("a file that belongs to user {}", meta.uid),
             "one that belongs to you or to root",
@@ -269,6 +268,14 @@ pub fn fingerprint(content: &[u8], waiting: &[Waiting]) -> Vec<u8> {
         print.extend_from_slice(format!("\0{reach}").as_bytes());
     }
     print
+}
+
+/// Whether a file belongs to somebody whose word does not count here.
+fn is_strangers(world: &dyn World, author: Author, owner: u32) -> bool {
+    // Root speaks for the user who called sudo(8), and only root can be told who that was.
+    let caller = || world.env("SUDO_UID").and_then(|uid| uid.parse::<u32>().ok());
+    let is_mine = owner == world.uid() || world.uid() == 0 && caller() == Some(owner);
+    owner != 0 && (author == Author::System || !is_mine)
 }
 
 struct Reader<'a> {

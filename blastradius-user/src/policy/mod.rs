@@ -219,12 +219,16 @@ fn with_targets(world: &dyn World, homes: Vec<PathBuf>) -> Vec<PathBuf> {
 /// Where the guard keeps what the session must not touch.
 fn own_paths(world: &dyn World, home: Option<&Path>, further: &[PathBuf]) -> Vec<PathBuf> {
     let mut own: Vec<PathBuf> = vec!["/etc/blastradius".into()];
-    let below = |variable: &str, otherwise: &str| {
+    // Where the variables point now, and where a process that does not have them would look.
+    for (variable, otherwise) in [("XDG_STATE_HOME", ".local/state"), ("XDG_CONFIG_HOME", ".config")] {
         let named = world.env(variable).map(|value| PathBuf::from(&*value)).filter(|path| path.is_absolute());
-        named.or_else(|| home.map(|home| home.join(otherwise))).map(|dir| dir.join("blastradius"))
-    };
-    own.extend(below("XDG_STATE_HOME", ".local/state"));
-    own.extend(below("XDG_CONFIG_HOME", ".config"));
+        let usual = home.map(|home| home.join(otherwise));
+        own.extend(named.into_iter().chain(usual).map(|dir| dir.join("blastradius")));
+    }
     own.extend(further.iter().cloned());
-    own.into_iter().map(|path| resolve(world, Path::new("/"), &path, Last::Kept).path).collect()
+    let mut own: Vec<PathBuf> =
+        own.into_iter().map(|path| resolve(world, Path::new("/"), &path, Last::Kept).path).collect();
+    own.sort();
+    own.dedup();
+    own
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::world::{Platform, World};
+use crate::shell::world::{Look, Platform, World};
 
 use super::floor;
 use super::paths::{depth, is_below, same, starts_with};
@@ -117,7 +117,9 @@ fn scratch(world: &dyn World, homes: &[PathBuf], scope: &mut DefaultScope) {
         }
         let path = resolve(world, Path::new("/"), value, Last::Followed).path;
         let known = scope.roots.iter().any(|root| same(platform, &root.path, &path));
-        if known || !may_be_scratch(platform, homes, &path, *name == "TMPDIR") {
+        // A CI job's directory may be its work tree; scratch is none.
+        let is_tree = *name == "TMPDIR" && !matches!(world.look(&path.join(".git")), Look::Absent);
+        if known || is_tree || !may_be_scratch(platform, homes, &path, *name == "TMPDIR") {
             continue;
         }
         scope.roots.push(ScopeRoot {

@@ -393,6 +393,38 @@ fn git_s_variables_and_its_core_worktree_move_no_scope() {
 }
 
 #[test]
+fn the_guards_own_files_are_its_own_wherever_a_variable_points() {
+    let world = tree().env("XDG_STATE_HOME", "/tmp/state").env("XDG_CONFIG_HOME", "/home/dev/proj/conf");
+    for own in [
+        "/tmp/state/blastradius/log",
+        "/home/dev/.local/state/blastradius/trust",
+        "/home/dev/proj/conf/blastradius/config",
+        "/home/dev/.config/blastradius/config",
+        "/etc/blastradius/config",
+    ] {
+        assert_eq!(zone(&world, own), Zone::Own, "{own}");
+    }
+}
+
+#[test]
+fn a_file_of_the_user_who_called_sudo_counts_for_root_and_nobody_else_can_say_who_that_was() {
+    let by = |uid: u32, owner: u32, caller: &str| {
+        let world = lines("deny ./keep").user(uid, "somebody").owner("/home/dev/proj/.blastradius", owner);
+        let world = if caller.is_empty() { world } else { world.env("SUDO_UID", caller) };
+        Policy::load(&world, Start::default()).errors().is_empty()
+    };
+    assert!(by(0, 1000, "1000") && by(1000, 1000, "") && by(1000, 0, ""));
+    assert!(!by(0, 1000, "") && !by(0, 1000, "1001") && !by(1001, 1000, "1000") && !by(0, 1000, "x"));
+}
+
+#[test]
+fn another_work_tree_is_no_scratch_because_a_variable_says_so() {
+    let world = tree().work_tree("/home/dev/other").env("TMPDIR", "/home/dev/other");
+    assert_eq!(zone(&world, "/home/dev/other/src"), Zone::Personal);
+    assert_eq!(zone(&tree().env("TMPDIR", "/home/dev/tmp"), "/home/dev/tmp/x"), Zone::Scope);
+}
+
+#[test]
 fn macos_knows_no_second_case_and_no_second_place() {
     let world = MemoryWorld::new(Platform::MacOs)
         .account("tim", "/Users/tim")

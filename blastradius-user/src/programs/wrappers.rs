@@ -264,10 +264,6 @@ const WRAPPERS: &[Wrapper] = &[
     plain("catatonit"),
     wrapper("daemonize", Grammar::new(&[value("ceolpuE", ""), flag("av", "")])),
     wrapper("daemon", Grammar::new(&[value("nXPFeEUuCMLAarOolD", "name|user|chdir|env|output|stdout|stderr"), flag("fiBNdvV", "")])),
-    wrapper("start-stop-daemon", Grammar::new(&[
-        value("xapnurkcgNPIdtRe", "exec|startas|pidfile|name|user|retry|signal|chuid|group|chdir|chroot|nicelevel|env"),
-        flag("SKHTbmqoCv", "start|stop|status|test|background|make-pidfile|quiet|oknodo|no-close|verbose"),
-    ])),
     // Tracers, profilers, checkers.
     wrapper("strace", TRACER).output("output"),
     wrapper("ltrace", TRACER).output("output"),
@@ -901,9 +897,14 @@ mod tests {
             "start-stop-daemon --start --exec rm -- -rf x",
             "vim -c ':!rm -rf x' -c ':q'",
             "gdb -batch -ex run --args rm -rf x",
+            "gdb -batch -ex 'shell rm -rf x'",
+            "hyperfine --prepare 'rm -rf x'",
+            "nodemon --exec 'rm -rf x'",
+            "concurrently 'rm -rf x'",
         ] {
             runs(line, &["rm -rf x"]);
         }
+        runs("capsh --user=root -- -c 'rm -rf x'", &["bash -c rm -rf x"]);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod ends;
 mod execs;
 mod ground;
 mod job;
+mod policies;
 mod questions;
 mod refusals;
 mod roads;

@@ -107,7 +107,7 @@ fn text() -> Result<Measured> {
 
 /// Under -icount the guest's clock counts instructions, so that one run is like another.
 fn kernel() -> Result<Measured> {
-    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &[])?;
     let request = vm::Request {
         icount: true,
         timeout: 1800,

@@ -47,6 +47,17 @@ pub(crate) enum Action {
     },
     /// Type-checks for macOS.
     MacOs,
+    /// Type-checks for Linux on arm64.
+    Arm64,
+    /// Looks through every shell script.
+    ShellScripts,
+    /// Checks what licences the crates have.
+    Licences,
+    /// Makes the packages, twice, and tries them where nothing else of ours is.
+    Packages {
+        /// The tests that build from the source archive instead of the others.
+        ignored: bool,
+    },
     /// Replays the demonstration.
     Demo,
     /// Replays the incidents on a kernel of vm/kernels.toml, with a Debian as root.
@@ -79,6 +90,9 @@ pub(crate) const KERNEL_TESTS: &str = "kernel-tests";
 pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 /// Its target that replays incidents.
 pub(crate) const INCIDENTS: &str = "battery";
+
+/// Its target that installs packages.
+pub(crate) const PACKAGES: &str = "packages";
 
 /// The real agents: a program that is no test for cargo, since it fetches them.
 pub(crate) const AGENTS: &str = "agents";
@@ -159,6 +173,24 @@ pub(crate) const STEPS: &[Step] = &[
             env: &[("RUSTDOCFLAGS", "--deny warnings")],
         },
     ),
+    lint("shell scripts", &[Job::Lint], Action::ShellScripts),
+    lint("licences", &[], Action::Licences),
+    lint(
+        "without the kernel side",
+        &[],
+        Action::Cargo {
+            arguments: &[
+                "check",
+                "--locked",
+                "--package",
+                "blastradius-user",
+                "--no-default-features",
+                "--all-targets",
+            ],
+            // No compiler or linker for eBPF may be asked for.
+            env: &[("BLASTRADIUS_BPF_LINKER", "/nonexistent"), ("BLASTRADIUS_BPF_RUSTC", "/nonexistent")],
+        },
+    ),
     Step {
         group: "unit",
         name: "unit and integration tests",
@@ -197,10 +229,35 @@ pub(crate) const STEPS: &[Step] = &[
     },
     whole("what the text layer says, case by case", "corpus"),
     whole("what agents' hooks are answered", "hosts"),
-    whole("what the README shows", "readme"),
+    whole("what the README and the documentation show", "readme"),
+    whole("what CI systems and images are given", "packaging"),
     whole("the text layer against what bash really does", "truth"),
     whole("what was destroyed in scope comes back", "undo"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
+    Step {
+        group: "package",
+        name: "packages, installed where nothing else of ours is",
+        tier: Short,
+        jobs: &[Job::Build, Job::Package, Job::Installed],
+        limit: minutes(20),
+        action: Action::Packages { ignored: false },
+    },
+    Step {
+        group: "package",
+        name: "the source archive, built without a network",
+        tier: Long,
+        jobs: &[Job::Build, Job::Package, Job::Installed],
+        limit: minutes(40),
+        action: Action::Packages { ignored: true },
+    },
+    Step {
+        group: "arm64",
+        name: "type-check for Linux on arm64",
+        tier: Long,
+        jobs: &[Job::MacOs],
+        limit: minutes(15),
+        action: Action::Arm64,
+    },
     agents(Short, "Claude Code, pi and opencode, driven by a script", &["claude-code", "pi", "opencode"]),
     agents(
         Long,

@@ -269,6 +269,7 @@ pub(super) fn trap(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
     let clears = known.as_deref() == Some("-") || signals.is_empty() || number;
     let named = if number || signals.is_empty() { rest } else { signals };
     let source = evaluator.source.clone();
+    let mut over = Vec::new();
     let traps = Rc::make_mut(&mut evaluator.state.traps);
     for signal in named {
         let Some(signal) = signal.as_known() else { continue };
@@ -277,11 +278,16 @@ pub(super) fn trap(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
             "0" => "EXIT",
             other => other,
         };
-        if clears {
-            traps.remove(signal);
+        let before = if clears {
+            traps.remove(signal)
         } else {
-            traps.insert(signal.into(), (Val::plain(body.text.clone()), source.clone()));
-        }
+            traps.insert(signal.into(), (Val::plain(body.text.clone()), source.clone()))
+        };
+        // A trap for errors or signals may have run before it is taken back; one for the end cannot.
+        over.extend(before.filter(|_| signal != "EXIT"));
+    }
+    for (body, source) in over {
+        evaluator.run_trap_aside(&body, source)?;
     }
     Ok(Outcome::ok())
 }
