@@ -92,8 +92,9 @@ impl Ground {
 
     /// The records of the only session's log.
     pub(crate) fn log(&self) -> Vec<serde_json::Value> {
-        let files: Vec<_> =
-            fs::read_dir(self.at("state/blastradius")).unwrap().map(|entry| entry.unwrap().path()).collect();
+        // What is kept for undo lies beside the logs.
+        let entries = fs::read_dir(self.at("state/blastradius")).unwrap().map(|entry| entry.unwrap().path());
+        let files: Vec<_> = entries.filter(|path| path.extension().is_some_and(|it| it == "jsonl")).collect();
         assert_eq!(files.len(), 1, "{files:?}");
         fs::read_to_string(&files[0])
             .unwrap()
