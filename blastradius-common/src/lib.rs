@@ -5,6 +5,7 @@
 #![no_std]
 
 pub mod event;
+pub mod grant;
 pub mod identity;
 pub mod mark;
 pub mod member;

@@ -6,7 +6,7 @@
 pub struct Member {
     /// The session that the task and all its descendants belong to. Never 0.
     pub session: u32,
-    /// [`Member::CANARY`] and the roles.
+    /// [`Member::CANARY`] and the roles; the upper half is the grant that the task carries, 0 for none.
     pub traits: u32,
 }
 
@@ -17,8 +17,26 @@ impl Member {
     pub const GIT: u32 = 1 << 1;
     /// Runs a distribution's package manager, or descends from one: may write below the system roots.
     pub const PACKAGES: u32 = 1 << 2;
-    /// Traits that survive the exec of another binary.
-    pub const INHERITED: u32 = Self::CANARY | Self::PACKAGES;
+    /// Traits that survive the exec of another binary. A grant is for everything that the approved program starts.
+    pub const INHERITED: u32 = Self::CANARY | Self::PACKAGES | (Self::LAST_GRANT << Self::GRANT);
+    /// Where the grant begins.
+    const GRANT: u32 = 16;
+    /// The largest number of a grant.
+    pub const LAST_GRANT: u32 = 0xffff;
+
+    /// The grant that the task carries, 0 for none.
+    #[inline(always)]
+    pub const fn grant(self) -> u32 {
+        self.traits >> Self::GRANT
+    }
+
+    /// The same with another grant.
+    #[must_use]
+    #[inline(always)]
+    pub const fn with_grant(self, grant: u32) -> Self {
+        let kept = self.traits & ((1 << Self::GRANT) - 1);
+        Self { session: self.session, traits: kept | (grant << Self::GRANT) }
+    }
 
     /// Both words as one argument of the enrol program.
     pub const fn to_word(self) -> u64 {
@@ -44,6 +62,8 @@ pub enum Request {
     Disarm = 3,
     /// The calling process is a supervisor: no guarded task may kill it or look into it.
     Protect = 4,
+    /// The next task that this one signals is what the order with the given token is about.
+    Probe = 5,
 }
 
 /// Added to the number of a bpf program, to tell it from a map of the same number.

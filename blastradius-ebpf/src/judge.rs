@@ -3,7 +3,7 @@
 use blastradius_common::{Member, Operation, Zone};
 
 use crate::{
-    born, emit,
+    born, emit, grant,
     kernel::{Dentry, Inode},
     walk::Place,
 };
@@ -22,6 +22,9 @@ pub fn judge(member: Member, dentry: Dentry, inode: Inode, operation: Operation,
     if yields_to_born(place.zone)
         && (born::is_born(member.session, inode) || is_own_name(member, dentry, inode, operation))
     {
+        return PASSED;
+    }
+    if !place.unreadable && grant::lifts(member, dentry, inode, operation as u32, place.zone) {
         return PASSED;
     }
     emit::refusal(member, dentry, operation, place);

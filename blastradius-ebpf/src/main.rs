@@ -8,6 +8,7 @@
 mod born;
 mod content;
 mod emit;
+mod grant;
 mod judge;
 mod kernel;
 mod links;
@@ -130,9 +131,10 @@ pub fn path_chown(ctx: LsmContext) -> i32 {
     content::judge_metadata(member, argument!(Path, ctx, 0).dentry())
 }
 
-/// May this process be signalled? (`task_kill(task, info, signal, cred)`)
+/// May this process be signalled? And is it a supervisor's way to name a task? (`task_kill(task, info, signal, cred)`)
 #[lsm(hook = "task_kill")]
 pub fn task_kill(ctx: LsmContext) -> i32 {
+    grant::serve(argument!(Task, ctx, 0));
     tamper::judge_signal(argument!(Task, ctx, 0), ctx.arg::<i32>(2))
 }
 

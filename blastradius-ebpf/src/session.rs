@@ -4,6 +4,7 @@ use aya_ebpf::programs::RawTracePointContext;
 use blastradius_common::{Id, Member, ObjectKey, Request};
 
 use crate::{
+    grant,
     judge::{PASSED, REFUSED},
     kernel::{self, Dentry, Exec, Task},
     maps::{self, ANSWERS, ARMED, ASKED, PENDING, SUPERVISORS, TASKS},
@@ -42,6 +43,7 @@ pub fn forget(gone: Task) {
     let _ = PENDING.remove(&task);
     let _ = ARMED.remove(&task);
     let _ = ASKED.remove(&task);
+    grant::forget(task);
     if maps::is_supervisor(gone.process()) && gone.leads() {
         let _ = SUPERVISORS.remove(&gone.process());
     }
@@ -53,9 +55,13 @@ pub fn change_role(exec: Exec) {
     let task = kernel::current();
     let Some(member) = maps::member(task) else { return };
     let role = maps::role(&ObjectKey::new(member.session, exec.binary().id())).unwrap_or(0);
-    let traits = member.traits & Member::INHERITED | role;
-    if traits != member.traits {
-        let _ = TASKS.insert(&task, &Member { traits, ..member }, 0);
+    let mut next = Member { traits: member.traits & Member::INHERITED | role, ..member };
+    let granted = grant::taken_up(task, member.session, exec.binary().id());
+    if granted != 0 {
+        next = next.with_grant(granted);
+    }
+    if next != member {
+        let _ = TASKS.insert(&task, &next, 0);
     }
 }
 
@@ -86,6 +92,8 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
         ASKED.insert(&task, &word, 0)
     } else if request == Request::Protect as u64 {
         SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
+    } else if request == Request::Probe as u64 {
+        grant::prepare(task, word)
     } else if request == Request::Disarm as u64 {
         let _ = ARMED.remove(&task);
         Ok(())

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Directories that a walk visits at most; deeper is refused. Verifies on every kernel of the table (vm/kernels.toml).
-const STEPS: u32 = 320;
+pub const STEPS: u32 = 320;
 
 /// Where something lies.
 #[derive(Clone, Copy)]

@@ -51,6 +51,17 @@ pub fn analyze(subject: &Subject, world: &dyn World, policy: &Policy, asker: Ask
     report(subject, &evaluate(subject, world, &options(policy)), world, policy, asker)
 }
 
+/// Judges a command and gives the effects that were judged, too.
+pub fn analyze_with_effects(
+    subject: &Subject,
+    world: &dyn World,
+    policy: &Policy,
+    asker: Asker,
+) -> (Report, Vec<Located>) {
+    let evaluation = evaluate(subject, world, &options(policy));
+    (report(subject, &evaluation, world, policy, asker), evaluation.effects)
+}
+
 /// Judges a command and keeps every step of the evaluation.
 pub fn explain(subject: &Subject, world: &dyn World, policy: &Policy, asker: Asker) -> (Report, Vec<Step>) {
     let mut evaluation = evaluate(subject, world, &Options { trace: true, ..options(policy) });

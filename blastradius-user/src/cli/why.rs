@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 
 use super::record::{self, Record};
+use crate::guard::door::{self, Request, Response};
 use crate::guard::log;
 
 #[derive(Debug, clap::Args)]
@@ -31,6 +32,11 @@ pub(super) fn main(args: Args) -> ExitCode {
 
 /// Prints the last refusal; `false` if nothing was refused.
 fn explain(args: &Args) -> Result<bool> {
+    if args.session.is_none()
+        && let Some(answer) = at_the_door(args)
+    {
+        return answer;
+    }
     let directory = log::directory()?;
     let session = record::session(&directory, args.session.as_deref());
     let session = session.with_context(|| format!("no log in {}", directory.display()))?;
@@ -58,6 +64,17 @@ fn explain(args: &Args) -> Result<bool> {
         write!(io::stdout(), "{}{}", record.story(), silent(rung.as_deref()))?;
     }
     Ok(true)
+}
+
+/// Inside a session the log may be out of reach (it belongs to who started the session): the guard tells. `None`: it does
+/// not, or nothing was refused yet.
+fn at_the_door(args: &Args) -> Option<Result<bool>> {
+    let session = std::env::var("BLASTRADIUS_SESSION").ok()?;
+    let Ok(Response::Done(record)) = door::visit(&session, &Request::Why) else { return None };
+    let line = record.to_string();
+    let record = Record::parse(&line).filter(Record::is_refusal)?;
+    let text = if args.json { format!("{line}\n") } else { record.story() };
+    Some(write!(io::stdout(), "{text}").map(|()| true).map_err(Into::into))
 }
 
 /// What the log cannot know.

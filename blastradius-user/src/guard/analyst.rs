@@ -9,16 +9,22 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use blastradius_common::{RuleId, Verdict};
+use blastradius_common::grant::Cover;
+use blastradius_common::{Operation, RuleId, Verdict};
 
 use super::caller::ExecRequest;
 use super::judge::{Answer, ExecJudge};
+use super::kernel_rung::Grants;
 use super::landlock::unenforced::Unenforced;
+use super::question::{Object, Question};
 use crate::analysis::{self, Report, Subject};
 use crate::policy::Policy;
+use crate::policy::effect::{Act, Effect, Located, Selection};
 use crate::policy::finding::Finding;
 use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
+use crate::undo::advise::{self, Answered};
+use crate::undo::keep::Keeper;
 
 /// What the exec layer must look after because the rung does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,30 +90,54 @@ impl Uncovered {
     }
 }
 
+impl Uncovered {
+    /// Whether the rung lets the object itself go, so that the exec layer's word is the only one.
+    fn leaves(&self, program: &Path, finding: &Finding) -> bool {
+        let Some(path) = finding.resolved.as_deref() else { return true };
+        let holds = |places: &[PathBuf]| places.iter().any(|at| path.starts_with(at));
+        let moves = program.file_name().is_some_and(|name| name == "mv");
+        self.rules.contains(&finding.rule) || holds(&self.places) || (!moves && holds(&self.saved))
+    }
+}
+
 /// The analyzer as a judge of execs.
 pub struct Analyst {
     policy: Arc<Policy>,
     uncovered: Arc<Uncovered>,
     mode: Mode,
+    grants: Option<Grants>,
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl Analyst {
     /// A judge by this policy, read once for the session.
     pub fn new(policy: Arc<Policy>, uncovered: Arc<Uncovered>, mode: Mode) -> Self {
-        Self { policy, uncovered, mode }
+        Self { policy, uncovered, mode, grants: None, keeper: None }
     }
 
-    fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> Report {
+    /// The same where a person's yes can be put into the kernel.
+    #[must_use]
+    pub fn with_grants(self, grants: Option<Grants>) -> Self {
+        Self { grants, ..self }
+    }
+
+    /// Keeps what is about to be lost.
+    #[must_use]
+    pub fn with_keeper(self, keeper: Option<Arc<Keeper>>) -> Self {
+        Self { keeper, ..self }
+    }
+
+    fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> (Report, Vec<Located>) {
         let asker = Asker { mode: self.mode, surface: Surface::Exec { backing } };
-        analysis::analyze(subject, system, &self.policy, asker)
+        analysis::analyze_with_effects(subject, system, &self.policy, asker)
     }
 
-    /// All objections, less those that the rung answers for; `None`: not looked at.
+    /// All objections; `None`: not looked at.
     ///
     /// A script file is not looked at where a rung is proved: each program that it starts is asked about when its
     /// arguments are known, and what it destroys by itself is the rung's. Looking ahead would cost tens of milliseconds
     /// for each of a build's scripts, and find what is unset here and set there.
-    fn report(&self, request: &ExecRequest) -> Option<Report> {
+    fn objections(&self, request: &ExecRequest) -> Option<Objections> {
         if self.uncovered.backing != Backing::Nothing && is_script_file(request) {
             return None;
         }
@@ -118,22 +148,135 @@ impl Analyst {
             request.uid,
             request.root.clone(),
         );
-        let mut report = self.ask(&subject, &system, Backing::Nothing);
+        let (mut report, effects) = self.ask(&subject, &system, Backing::Nothing);
+        let mut left = Vec::new();
         // Nearly always there is no objection, and then one question is enough.
-        if report.findings.is_empty() || self.uncovered.backing == Backing::Nothing {
-            return Some(report);
+        if !report.findings.is_empty() && self.uncovered.backing != Backing::Nothing {
+            // What a shell's text would remove may never be reached; the exec that removes it is asked about, too.
+            let backing = if is_shell(&request.path) { Backing::Telling } else { self.uncovered.backing };
+            let here = self.ask(&subject, &system, backing).0.findings;
+            let known_now = |finding: &Finding| !LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
+            report.findings.retain(known_now);
+            let ours =
+                |finding: &Finding| here.contains(finding) || self.uncovered.concerns(&request.path, finding);
+            (report.findings, left) = report.findings.into_iter().partition(ours);
+            report.verdict =
+                report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
         }
-        // What a shell's text would remove may never be reached; the exec that removes it is asked about, too.
-        let backing = if is_shell(&request.path) { Backing::Telling } else { self.uncovered.backing };
-        let here = self.ask(&subject, &system, backing).findings;
-        report.findings.retain(|finding| {
-            let known_later = LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
-            !known_later && (here.contains(finding) || self.uncovered.concerns(&request.path, finding))
-        });
-        report.verdict =
-            report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
-        Some(report)
+        let report = self.kept(report, &effects, &system, request);
+        Some(Objections { report, left, effects })
     }
+
+    /// Keeps what the command is about to destroy, if it is let go; what can be taken back is no longer refused.
+    fn kept(&self, report: Report, effects: &[Located], system: &System, request: &ExecRequest) -> Report {
+        // Paths of a caller with another root are not ours.
+        let Some(keeper) = self.keeper.as_ref().filter(|_| request.root.is_none()) else { return report };
+        let Answered { report, kept: _ } =
+            advise::answer(keeper, report, effects, system, &self.policy, self.mode);
+        report
+    }
+
+    /// What a person is asked of these objections; `None`: nothing.
+    fn question(&self, request: &ExecRequest, objections: &Objections) -> Option<Question> {
+        let Objections { report, left, effects } = objections;
+        let mut objects: Vec<Object> = Vec::new();
+        let mut asked = report.clone();
+        let futile = report.findings.iter().find_map(|finding| self.futile(request, finding, effects));
+        if let Some(grants) = &self.grants {
+            let root = request.root.as_deref().unwrap_or(Path::new("/"));
+            let find = |finding: &Finding| object(grants, root, finding, effects);
+            objects.extend(report.findings.iter().filter_map(find));
+            for finding in left.iter().filter(|finding| finding.verdict == Verdict::Confirm) {
+                if let Some(object) = find(finding) {
+                    objects.push(object);
+                    asked.findings.push(finding.clone());
+                }
+            }
+        }
+        if asked.findings.iter().all(|finding| finding.verdict < Verdict::Confirm) {
+            return None;
+        }
+        asked.verdict = Verdict::Confirm;
+        asked.findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
+        Some(Question { report: asked, objects, binding: report.verdict == Verdict::Confirm, futile })
+    }
+
+    /// Why a yes to this would not help: the rung refuses it all the same.
+    fn futile(&self, request: &ExecRequest, finding: &Finding, effects: &[Located]) -> Option<&'static str> {
+        if self.uncovered.backing == Backing::Nothing || finding.verdict != Verdict::Confirm {
+            return None;
+        }
+        if self.grants.is_some() {
+            return (finding.rule == RuleId::BlockDevice).then_some(
+                "a yes cannot be carried into the kernel for a block device: write to it outside the session",
+            );
+        }
+        let path = finding.resolved.as_deref()?;
+        let on_files = effects.iter().any(|located| act_of(finding, located).is_some());
+        let refused = on_files && path.symlink_metadata().is_ok();
+        (refused && !self.uncovered.leaves(&request.path, finding)).then_some(
+            "this rung (landlock) cannot carry a yes: the kernel would refuse it all the same; an `allow` line, or the kernel rung, can",
+        )
+    }
+}
+
+/// What the text layer says of an exec.
+struct Objections {
+    /// What the exec layer answers for.
+    report: Report,
+    /// What the rung answers for.
+    left: Vec<Finding>,
+    effects: Vec<Located>,
+}
+
+/// The object of a finding and what would be done to it, if it is there, can be granted, and is not the session's own.
+fn object(grants: &Grants, root: &Path, finding: &Finding, effects: &[Located]) -> Option<Object> {
+    let path = finding.resolved.clone()?;
+    let cover = effects
+        .iter()
+        .filter_map(|located| act_of(finding, located))
+        .map(cover)
+        .reduce(|one, other| Some(Cover(one?.0 | other?.0)))??;
+    let id = grants.identify(root, &path).ok()?;
+    match grants.is_born(id) {
+        Ok(false) => Some(Object { path, id, cover }),
+        _ => None,
+    }
+}
+
+/// What this effect does to the object of this finding, if it is its cause.
+fn act_of<'a>(finding: &Finding, located: &'a Located) -> Option<(Act, &'a Selection)> {
+    match &located.effect {
+        Effect::Path { act, target }
+            if *located.segment == *finding.segment
+                && target.operand.source.to_string() == finding.target =>
+        {
+            Some((*act, &target.selection))
+        }
+        _ => None,
+    }
+}
+
+/// What the kernel must let pass for an act; `None`: more would pass than was asked about.
+fn cover((act, selection): (Act, &Selection)) -> Option<Cover> {
+    use Operation::{Metadata, MetadataRecursive, MoveOut, Remove, Replace, Truncate};
+    let none = Cover::default();
+    let cover = match act {
+        Act::Remove { recursive: false } => none.with(Remove),
+        Act::Remove { recursive: true } => none.with(Remove).with_below(Remove),
+        Act::Truncate | Act::Append => none.with(Truncate),
+        // The old object goes: by rename, by being cut, or removed first. Programs differ.
+        Act::Replace => none.with(Replace).with(Truncate).with(Remove),
+        // To another file system it is copied, and then removed.
+        Act::Move => none.with(MoveOut).with(Replace).with(Remove).with_below(Remove),
+        Act::Metadata { recursive: false } => none.with(Metadata),
+        Act::Metadata { recursive: true } => {
+            none.with(Metadata).with(MetadataRecursive).with_below(Metadata).with_below(MetadataRecursive)
+        }
+        Act::Device => return None,
+    };
+    let partly = !selection.filter.is_empty() || selection.contents_only;
+    (!partly).then_some(cover)
 }
 
 /// Whether what runs is read from a file: a script by its header, or a shell that is given neither `-c` nor nothing.
@@ -165,11 +308,14 @@ fn has_header(request: &ExecRequest) -> bool {
 
 impl ExecJudge for Analyst {
     fn judge(&mut self, request: &ExecRequest) -> Answer {
-        let Some(report) = self.report(request) else { return Answer::Allow(None) };
-        match report.verdict {
-            Verdict::Allow => Answer::Allow(None),
-            Verdict::Warn => Answer::Allow(Some(report)),
-            Verdict::Confirm | Verdict::Deny => Answer::Refuse(report),
+        let Some(objections) = self.objections(request) else { return Answer::Allow(None) };
+        if objections.report.verdict == Verdict::Deny {
+            return Answer::Refuse(objections.report);
+        }
+        match self.question(request, &objections) {
+            Some(question) => Answer::Ask(Box::new(question)),
+            None if objections.report.findings.is_empty() => Answer::Allow(None),
+            None => Answer::Allow(Some(objections.report)),
         }
     }
 }

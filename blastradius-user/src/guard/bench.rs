@@ -4,19 +4,24 @@
 //! else until all are busy. A judge that panics costs the exec that it was asked about: it is refused, and the thread
 //! goes on with a new judge.
 
+use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use tokio::sync::mpsc;
 
 use super::caller::{self, ExecRequest};
 use super::denied::{Memory, Started};
+use super::desk::{Desk, Reply};
 use super::judge::{self, Answer, ExecJudge, MakeJudge};
+use super::kernel_rung::Grants;
 use super::notify::{Listener, Silence, Trapped};
+use super::question::Question;
 use super::refusal::{Folder, Layer, Outcome, Refusal};
 use crate::analysis::Report;
 
@@ -46,6 +51,10 @@ pub struct Order {
     pub news: mpsc::Sender<News>,
     /// Refuse nothing.
     pub audit: bool,
+    /// Where questions go; without one they are refused.
+    pub desk: Option<Arc<Desk>>,
+    /// What puts a yes into the kernel.
+    pub grants: Option<Grants>,
 }
 
 struct Shared {
@@ -56,9 +65,15 @@ struct Shared {
     memory: Option<Arc<Mutex<Memory>>>,
     news: mpsc::Sender<News>,
     audit: bool,
+    desk: Option<Arc<Desk>>,
+    grants: Option<Grants>,
     execs: AtomicU64,
+    /// How long the judges took for the last execs.
+    times: Mutex<VecDeque<Duration>>,
 }
 
+/// So many times are kept for the median.
+const TIMED: usize = 1024;
 /// Enough that one slow question (git counting a large work tree) does not stop a parallel build.
 const JUDGES: usize = 4;
 /// The analyzer descends into nested text; the limit of its depth is its own, and fits in here.
@@ -70,9 +85,20 @@ impl Bench {
     /// # Errors
     /// If a thread cannot be started.
     pub fn open(listener: Listener, order: Order) -> io::Result<Self> {
-        let Order { make, folder, memory, news, audit } = order;
-        let shared = Shared { listener, make, folder, memory, news, audit, execs: AtomicU64::new(0) };
-        let shared = Arc::new(shared);
+        let Order { make, folder, memory, news, audit, desk, grants } = order;
+        let execs = AtomicU64::new(0);
+        let shared = Arc::new(Shared {
+            listener,
+            make,
+            folder,
+            memory,
+            news,
+            audit,
+            desk,
+            grants,
+            execs,
+            times: Mutex::default(),
+        });
         for index in 0..JUDGES {
             let shared = shared.clone();
             let builder = std::thread::Builder::new().name(format!("judge-{index}")).stack_size(STACK);
@@ -84,6 +110,13 @@ impl Bench {
     /// Whether no task with the filter is left.
     pub fn is_over(&self) -> bool {
         self.shared.listener.is_over()
+    }
+
+    /// The median time that the judges took, in microseconds; of the last execs, where there were many.
+    pub fn judging_micros(&self) -> Option<u64> {
+        let mut times: Vec<_> = lock(&self.shared.times).iter().copied().collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).map(|time| time.as_micros() as u64)
     }
 
     /// How many execs were asked about.
@@ -129,7 +162,7 @@ impl Shared {
         match request {
             Err(error) => match error.natural() {
                 Some(errno) => self.listener.fail(trapped, errno),
-                None => self.refuse(trapped, None, judge::unreadable(error)),
+                None => self.refuse(trapped, None, judge::unreadable(error), None),
             },
             Ok(request) => match request.is_missing() {
                 Some(errno) => self.listener.fail(trapped, errno),
@@ -139,34 +172,110 @@ impl Shared {
     }
 
     fn decide(&self, trapped: &Trapped, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) {
-        if let Some(memory) = &self.memory {
-            let parent = caller::parent_of(trapped.tid).unwrap_or(0);
-            let started = Started { parent, argv: request.argv.clone(), cwd: request.cwd.clone() };
-            lock(memory).add(trapped.tid, started);
-        }
         match self.ask(request, judge) {
-            Answer::Allow(None) => self.listener.allow(trapped),
+            Answer::Allow(None) => self.allow(trapped, request, None),
             Answer::Allow(Some(report)) => {
                 self.tell_guard(self.refusal(trapped, Some(request), report, Outcome::Warned));
-                self.listener.allow(trapped);
+                self.allow(trapped, request, None);
             }
-            Answer::Refuse(report) => self.refuse(trapped, Some(request), report),
+            Answer::Refuse(report) => self.refuse(trapped, Some(request), report, None),
+            Answer::Ask(question) => self.put(trapped, request, *question),
         }
+    }
+
+    fn allow(&self, trapped: &Trapped, request: &ExecRequest, offer: Option<String>) {
+        if let Some(memory) = &self.memory {
+            let parent = caller::parent_of(trapped.tid).unwrap_or(0);
+            let started = Started { parent, argv: request.argv.clone(), cwd: request.cwd.clone(), offer };
+            lock(memory).add(trapped.tid, started);
+        }
+        self.listener.allow(trapped);
+    }
+
+    /// Puts a question to whoever can answer it.
+    fn put(&self, trapped: &Trapped, request: &ExecRequest, mut question: Question) {
+        let reply = self.desk.as_ref().filter(|_| !self.audit).map(|desk| desk.ask(request, &question));
+        match reply {
+            Some(Reply::Covered) => self.allow(trapped, request, None),
+            Some(Reply::Yes) => self.carry_out(trapped, request, question),
+            Some(Reply::No(said)) => {
+                if let Some(finding) = question.report.findings.first_mut() {
+                    finding.reasons.insert(0, said.reason().to_owned());
+                }
+                self.refuse(trapped, Some(request), question.refused(), None);
+            }
+            // The kernel refuses what it would refuse anyway, and what of it is the session's own passes.
+            Some(Reply::Nobody(number)) if !question.binding => self.allow(trapped, request, Some(number)),
+            None if !question.binding => self.allow(trapped, request, None),
+            Some(Reply::Nobody(number)) => {
+                let offer = question.futile.is_none().then_some(number);
+                self.refuse(trapped, Some(request), question.refused(), offer);
+            }
+            None => self.refuse(trapped, Some(request), question.refused(), None),
+        }
+    }
+
+    /// A person said yes: what the kernel must know of it comes first.
+    fn carry_out(&self, trapped: &Trapped, request: &ExecRequest, mut question: Question) {
+        // It may have waited long: whoever has its number now is asked about nothing.
+        if !self.listener.is_waiting(trapped) {
+            return;
+        }
+        if let Err(error) = self.carry(trapped, request, &question) {
+            if let Some(finding) = question.report.findings.first_mut() {
+                finding.reasons.insert(
+                    0,
+                    format!("a person said yes, and it could not be put into the kernel: {error}"),
+                );
+            }
+            self.refuse(trapped, Some(request), question.refused(), None);
+            return;
+        }
+        if let Some(desk) = &self.desk {
+            desk.is_started(request, &question);
+        }
+        self.tell_guard(self.refusal(trapped, Some(request), question.report, Outcome::Approved));
+        self.allow(trapped, request, None);
+    }
+
+    fn carry(&self, trapped: &Trapped, request: &ExecRequest, question: &Question) -> io::Result<()> {
+        let Some(grants) = self.grants.as_ref().filter(|_| !question.objects.is_empty()) else {
+            return Ok(());
+        };
+        let root = request.root.as_deref().unwrap_or(Path::new("/"));
+        let binary = grants.identify_program(root, &request.cwd.join(&request.path))?;
+        let objects: Vec<_> = question.objects.iter().map(|object| (object.id, object.cover)).collect();
+        let grant = grants.list(&objects)?;
+        let process = caller::process_of(trapped.tid).ok_or_else(|| io::Error::other("it has ended"))?;
+        grants.expect(grant, process, trapped.tid, binary)
     }
 
     fn ask(&self, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) -> Answer {
         // A judge that panicked is thrown away, so nothing half changed is seen again.
-        catch_unwind(AssertUnwindSafe(|| judge.judge(request))).unwrap_or_else(|_| {
+        let started = Instant::now();
+        let answer = catch_unwind(AssertUnwindSafe(|| judge.judge(request))).unwrap_or_else(|_| {
             *judge = (self.make)();
             Answer::Refuse(judge::broken(request))
-        })
+        });
+        let mut times = lock(&self.times);
+        if times.len() >= TIMED {
+            times.pop_front();
+        }
+        times.push_back(started.elapsed());
+        answer
     }
 
     /// Tells the offender first, so that the text stands above its own "Permission denied", and the guard, so that a
     /// session that ends with this very exec has it counted; then answers.
-    fn refuse(&self, trapped: &Trapped, request: Option<&ExecRequest>, report: Report) {
+    fn refuse(
+        &self,
+        trapped: &Trapped,
+        request: Option<&ExecRequest>,
+        report: Report,
+        offer: Option<String>,
+    ) {
         let outcome = if self.audit { Outcome::Audited } else { Outcome::Refused };
-        let refusal = self.refusal(trapped, request, report, outcome);
+        let refusal = Refusal { offer, ..self.refusal(trapped, request, report, outcome) };
         if self.audit {
             self.tell_guard(refusal);
             self.listener.allow(trapped);
@@ -191,6 +300,7 @@ impl Shared {
             report,
             chain: caller::chain(trapped.tid, std::process::id() as libc::pid_t),
             cwd: request.map(|request| request.cwd.clone()),
+            offer: None,
         }
     }
 

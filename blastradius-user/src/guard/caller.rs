@@ -339,6 +339,13 @@ pub fn parent_of(pid: libc::pid_t) -> Option<libc::pid_t> {
     status_field(pid, "PPid:")
 }
 
+/// When the process started, in ticks since boot: with its pid it names a process for good (proc_pid_stat(5), field 22).
+pub fn start_time(pid: libc::pid_t) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The second field is a name in parentheses, which may hold anything; the third is the first behind it.
+    stat.rsplit_once(") ")?.1.split_whitespace().nth(19)?.parse().ok()
+}
+
 fn status_field(pid: libc::pid_t, name: &str) -> Option<libc::pid_t> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()

@@ -85,6 +85,8 @@ pub struct Started {
     pub argv: Vec<OsString>,
     /// Its working directory.
     pub cwd: PathBuf,
+    /// The number under which a person may allow it.
+    pub offer: Option<String>,
 }
 
 /// The programs that were started last.
@@ -115,6 +117,11 @@ impl Memory {
         {
             self.by_pid.remove(&oldest);
         }
+    }
+
+    /// The number of the nearest program of the chain that a person may allow.
+    fn offer(&self, chain: &[Ancestor]) -> Option<String> {
+        chain.iter().find_map(|ancestor| self.by_pid.get(&ancestor.pid)?.offer.clone())
     }
 
     /// The offender and its ancestors, living and remembered.
@@ -161,6 +168,7 @@ impl Denied {
             outcome: Outcome::Refused,
             operation: Some(operation_words(self.operation)),
             report: Report { command, verdict: Verdict::Deny, findings: vec![finding] },
+            offer: memory.offer(&chain),
             chain,
             cwd,
         }
@@ -193,7 +201,10 @@ mod tests {
     fn a_program_that_has_ended_is_remembered() {
         let mut memory = Memory::default();
         let argv = ["rm", "photos/a.jpg"].map(OsString::from).to_vec();
-        memory.add(i32::MAX, Started { parent: std::process::id() as i32, argv, cwd: "/home/dev".into() });
+        memory.add(
+            i32::MAX,
+            Started { parent: std::process::id() as i32, argv, cwd: "/home/dev".into(), offer: None },
+        );
         let refusal = denied().refusal(&memory);
         if sees_all_pids() {
             assert_eq!(refusal.report.command, "rm photos/a.jpg");
@@ -211,8 +222,15 @@ mod tests {
     fn memory_is_bounded() {
         let mut memory = Memory::default();
         for pid in 0..2 * REMEMBERED as i32 {
-            memory
-                .add(pid, Started { parent: 1, argv: vec!["x".repeat(3 * LONGEST).into()], cwd: "/".into() });
+            memory.add(
+                pid,
+                Started {
+                    parent: 1,
+                    argv: vec!["x".repeat(3 * LONGEST).into()],
+                    cwd: "/".into(),
+                    offer: None,
+                },
+            );
         }
         assert_eq!(memory.by_pid.len(), REMEMBERED);
         assert!(memory.by_pid.values().all(|started| started.argv.is_empty()));

@@ -6,6 +6,7 @@
 use blastradius_common::{RuleId, Verdict};
 
 use super::caller::{ExecRequest, ReadError};
+use super::question::Question;
 use crate::analysis::Report;
 use crate::policy::finding::Finding;
 
@@ -16,6 +17,8 @@ pub enum Answer {
     Allow(Option<Report>),
     /// It may not, and this is why.
     Refuse(Report),
+    /// A person decides.
+    Ask(Box<Question>),
 }
 
 /// Judges execs.

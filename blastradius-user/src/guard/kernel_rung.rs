@@ -5,6 +5,7 @@
 use std::io;
 
 use super::denied::Denied;
+pub use super::kernel::Grants;
 use super::kernel::{Caveats, EventStream, Kernel, Session, canary};
 use super::landlock::unenforced::Unenforced;
 use super::roles;
@@ -77,6 +78,11 @@ impl KernelRung {
     /// Refusals, and those whose record found no room.
     pub fn totals(&self) -> (u64, u64) {
         self.session.tally().map_or((0, 0), |tally| (tally.refused, tally.dropped))
+    }
+
+    /// What judges use to put a person's yes into the kernel.
+    pub fn grants(&self) -> Grants {
+        self.session.grants()
     }
 
     /// Whether a task of the session is left.

@@ -8,13 +8,17 @@
 //! | `v` | all | version of the schema, [`SCHEMA`] |
 //! | `time` | all | UTC, RFC 3339 with milliseconds |
 //! | `session` | all | name of the session, also the file's |
-//! | `event` | all | `start`, `refused`, `audited`, `warned`, `end`, `rotated` |
+//! | `event` | all | `start`, `refused`, `audited`, `warned`, `approved`, `changed`, `end` |
 //! | `rung`, `unenforced`, `command`, `cwd`, `exec_layer` | start | what is enforced, for whom |
 //! | `layer` | refused, audited, warned | `exec` or `kernel` |
 //! | `verdict`, `rule`, `target`, `resolved`, `reasons`, `advice` | refused, audited, warned | the worst finding |
+//! | `others` | refused, audited, warned | further findings of the same command: `verdict`, `rule`, `target`, `resolved` |
 //! | `operation` | refused, of the kernel layer | what was attempted |
+//! | `offer` | refused | the number that `blastradius approve` takes |
 //! | `pid`, `exe`, `command`, `cwd`, `chain` | refused, audited, warned | who, and by whom started |
+//! | `resolved`, `reasons` | changed | a policy file, the approvals or a hook that changed during the session, and how |
 //! | `status`, `refused`, `execs`, `dropped` | end | exit status or `signal N`, and counts |
+//! | `judging_micros` | end | the median time that the analyzer took for an exec |
 //!
 //! Fields may be added within a version; none changes its meaning.
 
@@ -113,25 +117,27 @@ impl Log {
         self.dropped
     }
 
-    /// Adds a record. A disk that is full costs the record, never the session; the loss is counted.
-    pub fn write(&mut self, event: &str, fields: Map<String, Value>) {
-        if self.size >= ROTATE_AT && self.rotate().is_err() {
-            self.dropped += 1;
-            return;
-        }
+    /// Adds a record, and returns it. A disk that is full costs the record, never the session; the loss is counted.
+    pub fn write(&mut self, event: &str, fields: Map<String, Value>) -> Value {
         let mut record = Map::new();
         record.insert("v".into(), json!(SCHEMA));
         record.insert("time".into(), json!(timestamp(SystemTime::now())));
         record.insert("session".into(), json!(self.session));
         record.insert("event".into(), json!(event));
         record.extend(fields);
-        let mut line = Value::Object(record).to_string();
+        let record = Value::Object(record);
+        let mut line = record.to_string();
         line.push('\n');
+        if self.size >= ROTATE_AT && self.rotate().is_err() {
+            self.dropped += 1;
+            return record;
+        }
         // One write a line: a reader that follows never sees half of one.
         match self.file.write_all(line.as_bytes()) {
             Ok(()) => self.size += line.len() as u64,
             Err(_) => self.dropped += 1,
         }
+        record
     }
 
     fn rotate(&mut self) -> io::Result<()> {

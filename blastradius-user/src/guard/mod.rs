@@ -19,6 +19,11 @@
 //! | [`signals`] | which signals are passed on, and how is a death repeated? |
 //! | [`tty`] | may this process stop itself and be woken again? |
 //! | [`ladder`] | which rung is proved here? |
+//! | [`question`] | what is a person asked? |
+//! | [`desk`] | who may answer, and what was answered? |
+//! | [`terminal`] | can a person be asked at our terminal? |
+//! | [`door`] | what do other processes say to a running session, and who may? |
+//! | [`attach`] | how does a tree that runs already come under the kernel rung? |
 //! | [`kernel_rung`], [`denied`] | what did the kernel refuse, and to whom? |
 //! | `roles` | which programs may do more than the zone table says? |
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
@@ -31,15 +36,20 @@
 //! | [`analyst`] | what does the text layer say of an exec? |
 //! | `kernel` | what do the eBPF programs enforce, and do they? |
 //! | [`refusal`] | how does the offender hear of it? |
+//! | [`summary`] | what is told at the end of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
+//! | [`watch`] | what of the guard's own ground changed meanwhile? |
 
 pub mod analyst;
+pub mod attach;
 pub mod bench;
 pub mod caller;
 pub mod canary;
 pub mod child;
 pub mod denied;
+pub mod desk;
+pub mod door;
 pub mod front;
 pub mod identity;
 pub mod judge;
@@ -57,10 +67,14 @@ pub mod log;
 pub mod notify;
 pub mod probe;
 pub mod program;
+pub mod question;
 pub mod refusal;
 #[cfg(feature = "kernel")]
 pub mod roles;
 pub mod secrets;
 pub mod signals;
+pub mod summary;
 pub mod supervise;
+pub mod terminal;
 pub mod tty;
+pub mod watch;

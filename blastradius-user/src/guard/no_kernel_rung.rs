@@ -2,6 +2,9 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::path::Path;
+
+use blastradius_common::{Id, Member, grant::Cover};
 
 use super::denied::Denied;
 use super::landlock::unenforced::Unenforced;
@@ -64,6 +67,79 @@ impl KernelRung {
 
     /// See the module that this stands for.
     pub fn has_tasks(&self) -> bool {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    pub fn grants(&self) -> Grants {
+        match self.0 {}
+    }
+}
+
+/// Cannot exist.
+#[derive(Clone, Debug)]
+pub struct Grants(Infallible);
+
+impl Grants {
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn identify(&self, _root: &Path, _path: &Path) -> io::Result<Id> {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn identify_program(&self, _root: &Path, _path: &Path) -> io::Result<Id> {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn is_born(&self, _id: Id) -> io::Result<bool> {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn member(&self, _process: libc::pid_t, _thread: libc::pid_t) -> io::Result<Option<Member>> {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn list(&self, _objects: &[(Id, Cover)]) -> io::Result<u32> {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn expect(
+        &self,
+        _grant: u32,
+        _process: libc::pid_t,
+        _thread: libc::pid_t,
+        _binary: Id,
+    ) -> io::Result<()> {
+        match self.0 {}
+    }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn enrol(&self, _process: libc::pid_t, _thread: libc::pid_t) -> io::Result<bool> {
         match self.0 {}
     }
 }

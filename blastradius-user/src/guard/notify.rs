@@ -1,7 +1,8 @@
 //! Which execs are asked about, and how are they answered?
 //!
 //! A seccomp filter stops execve(2) and execveat(2), and nothing else, until the supervisor has answered
-//! (seccomp_unotify(2)). The answer is advice that comes early: between it and the exec another thread of the caller can
+//! (seccomp_unotify(2)). One call it refuses: to put keys into a terminal, with which a program could answer in a person's
+//! place. The answer is advice that comes early: between it and the exec another thread of the caller can
 //! change what was read, so nothing that must hold depends on it. That is the syscall layer's job.
 //!
 //! When the supervisor is gone, the kernel answers ENOSYS: a session without a judge can start no more programs.
@@ -11,12 +12,18 @@ use std::os::fd::{AsFd as _, AsRawFd as _, FromRawFd as _, OwnedFd, RawFd};
 use std::time::Duration;
 
 use libseccomp::error::SeccompError;
-use libseccomp::{ScmpAction, ScmpArch, ScmpFilterContext, ScmpNotifResp, ScmpNotifRespFlags, ScmpSyscall};
+use libseccomp::{
+    ScmpAction, ScmpArch, ScmpArgCompare, ScmpCompareOp, ScmpFilterContext, ScmpNotifResp,
+    ScmpNotifRespFlags, ScmpSyscall,
+};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// The system calls that are asked about.
 const TRAPPED: [&str; 2] = ["execve", "execveat"];
+
+/// Fake input for a terminal (ioctl_tty(2)).
+const TIOCSTI: u64 = 0x5412;
 
 /// Other ABIs in which a process of this machine can make system calls: they are refused these two, because the numbers
 /// and the layout of the arguments differ. Everything else of them passes. An ABI that is neither native nor listed
@@ -79,6 +86,13 @@ fn for_abi(arch: ScmpArch, action: ScmpAction) -> Result<ScmpFilterContext, Secc
     for name in TRAPPED {
         filter.add_rule(action, ScmpSyscall::from_name(name)?)?;
     }
+    // The kernel looks at the lower half of the register alone.
+    let types_for_a_person = ScmpArgCompare::new(1, ScmpCompareOp::MaskedEqual(0xffff_ffff), TIOCSTI);
+    filter.add_rule_conditional(
+        ScmpAction::Errno(libc::EPERM),
+        ScmpSyscall::from_name("ioctl")?,
+        &[types_for_a_person],
+    )?;
     Ok(filter)
 }
 
@@ -264,9 +278,17 @@ mod tests {
     const ARM: u32 = 0x4000_0028;
     const X32: u32 = 0x4000_0000;
 
-    /// What the kernel would answer: the instructions that libseccomp uses, evaluated.
     fn answer(program: &[libc::sock_filter], arch: u32, nr: u32) -> u32 {
-        let mut accumulator = 0;
+        answer_to(program, arch, nr, 0)
+    }
+
+    /// What the kernel would answer: the instructions that libseccomp uses, evaluated. `second` is the second argument.
+    fn answer_to(program: &[libc::sock_filter], arch: u32, nr: u32, second: u64) -> u32 {
+        // struct seccomp_data (include/uapi/linux/seccomp.h), in words.
+        let mut data = [0; 16];
+        (data[0], data[1]) = (nr, arch);
+        (data[6], data[7]) = (second as u32, (second >> 32) as u32);
+        let mut accumulator = 0u32;
         let mut at = 0;
         loop {
             let step = program[at];
@@ -274,7 +296,8 @@ mod tests {
             let (yes, no) = (usize::from(step.jt), usize::from(step.jf));
             let mut jump = |taken: bool| at += if taken { yes } else { no };
             match step.code {
-                0x20 => accumulator = [nr, arch][step.k as usize / 4],
+                0x20 => accumulator = data[step.k as usize / 4],
+                0x54 => accumulator &= step.k,
                 0x15 => jump(accumulator == step.k),
                 0x25 => jump(accumulator > step.k),
                 0x35 => jump(accumulator >= step.k),
@@ -299,6 +322,21 @@ mod tests {
             assert_eq!(answer(&filter, I386, i386_exec), ERRNO | libc::EACCES as u32);
         }
         assert_eq!(answer(&filter, ARM, 11), ERRNO | libc::ENOSYS as u32);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn nobody_types_for_a_person() {
+        let filter = ArchGuarded::exec_filter().expect("a filter").into_program();
+        for (arch, ioctl) in [(X86_64, libc::SYS_ioctl as u32), (I386, 54)] {
+            for request in [TIOCSTI, TIOCSTI | 0xabcd << 32] {
+                assert_eq!(answer_to(&filter, arch, ioctl, request), ERRNO | libc::EPERM as u32);
+            }
+            // TCGETS, TIOCGWINSZ, FIONREAD: what programs ask a terminal all day.
+            for request in [0x5401, 0x5413, 0x541b] {
+                assert_eq!(answer_to(&filter, arch, ioctl, request), ALLOW);
+            }
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::caller::{self, Ancestor};
 use super::secrets;
 use crate::analysis::Report;
+use crate::policy::finding::Finding;
 use crate::report::human;
 
 /// Which layer refused.
@@ -37,6 +38,8 @@ pub enum Outcome {
     Audited,
     /// It passed with a warning.
     Warned,
+    /// A person let it pass.
+    Approved,
 }
 
 /// One refusal, joined with who caused it.
@@ -54,6 +57,8 @@ pub struct Refusal {
     pub chain: Vec<Ancestor>,
     /// The offender's working directory.
     pub cwd: Option<PathBuf>,
+    /// The number under which a person may allow it.
+    pub offer: Option<String>,
 }
 
 /// Longest text that is written to someone else's standard error: what a pipe takes in one piece (PIPE_BUF, pipe(7)).
@@ -63,7 +68,13 @@ impl Refusal {
     /// The text for people and agents, without colours: it goes to another program's output.
     pub fn text(&self) -> String {
         let rendered = human::render(&self.report);
-        cut(secrets::mask(&anstream::adapter::strip_str(&rendered).to_string()))
+        let mut text = anstream::adapter::strip_str(&rendered).to_string();
+        if let Some(offer) = &self.offer {
+            text.push_str(&format!(
+                "  approve   a person may allow exactly this once, outside this session: blastradius approve {offer}\n"
+            ));
+        }
+        cut(secrets::mask(&text))
     }
 
     /// The fields of its log record.
@@ -87,11 +98,17 @@ impl Refusal {
             fields.insert("reasons".into(), json!(finding.reasons));
             fields.insert("advice".into(), json!(finding.advice));
         }
+        let others = self.report.findings.iter().skip(1);
+        let others: Vec<Value> = others.take(OTHERS).map(other).collect();
+        if !others.is_empty() {
+            fields.insert("others".into(), Value::Array(others));
+        }
         let offender = self.chain.first();
         fields.insert("pid".into(), json!(offender.map(|offender| offender.pid)));
         fields.insert("exe".into(), json!(offender.and_then(|offender| offender.exe.as_deref()).map(lossy)));
         fields.insert("command".into(), json!(secrets::mask(&self.report.command)));
         fields.insert("cwd".into(), json!(self.cwd.as_deref().map(lossy)));
+        fields.insert("offer".into(), json!(self.offer));
         fields.insert("chain".into(), self.chain.iter().map(ancestor).collect());
         fields
     }
@@ -102,6 +119,7 @@ impl Refusal {
             Outcome::Refused => "refused",
             Outcome::Audited => "audited",
             Outcome::Warned => "warned",
+            Outcome::Approved => "approved",
         }
     }
 
@@ -109,21 +127,36 @@ impl Refusal {
     pub fn line(&self) -> String {
         let finding = self.report.findings.first();
         let rule = finding.map_or("-", |finding| finding.rule.id());
-        format!("{}  [{rule}]", cut_to(&secrets::mask(&self.report.command), 100))
+        let command = human::clean(&secrets::mask(&self.report.command));
+        let path = finding.and_then(|finding| finding.resolved.as_deref()).map(lossy);
+        // A program whose words do not name it (a script's own act, a fork without an exec): which object was it?
+        let path = path.filter(|path| !self.report.command.contains(path.as_str()));
+        let path = path.map_or_else(String::new, |path| format!("  → {}", human::clean(&path)));
+        format!("{}{path}  [{rule}]", cut_to(&command, 100))
     }
 
-    fn place(&self) -> Place {
+    /// The rule, and the directory of the object.
+    pub fn place(&self) -> (Option<RuleId>, Option<PathBuf>) {
         let finding = self.report.findings.first();
         let resolved = finding.and_then(|finding| finding.resolved.as_deref());
-        Place {
-            rule: finding.map(|finding| finding.rule),
-            directory: resolved.and_then(Path::parent).map(Path::to_owned),
-        }
+        (finding.map(|finding| finding.rule), resolved.and_then(Path::parent).map(Path::to_owned))
     }
 }
 
 fn lossy(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// So many further findings of one command are kept.
+const OTHERS: usize = 64;
+
+fn other(finding: &Finding) -> Value {
+    json!({
+        "verdict": finding.verdict.name(),
+        "rule": finding.rule.id(),
+        "target": finding.target,
+        "resolved": finding.resolved.as_deref().map(lossy),
+    })
 }
 
 fn ancestor(ancestor: &Ancestor) -> Value {
@@ -180,7 +213,8 @@ const BURSTS: usize = 1024;
 impl Folder {
     /// Says it to the first of these tasks that still lives (the offender, then its ancestors), or counts it.
     pub fn tell(&mut self, tids: &[libc::pid_t], refusal: &Refusal, now: Instant) {
-        let place = refusal.place();
+        let (rule, directory) = refusal.place();
+        let place = Place { rule, directory };
         let ear = tids.iter().find_map(|&tid| caller::stderr_of(tid));
         if !self.bursts.contains_key(&place) && self.bursts.len() >= BURSTS {
             speak(ear.as_ref(), &refusal.text());
@@ -285,6 +319,7 @@ mod tests {
             report,
             chain: Vec::new(),
             cwd: None,
+            offer: None,
         }
     }
 

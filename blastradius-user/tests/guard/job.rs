@@ -1,76 +1,9 @@
 //! Job control: a shell on a terminal starts the session, and does not notice.
 
-use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::fd::AsRawFd as _;
-use std::os::unix::process::CommandExt as _;
-use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::ground::Ground;
-
-/// An interactive bash on a pseudo-terminal of its own.
-struct Terminal {
-    master: File,
-    shell: Child,
-    seen: String,
-}
-
-impl Terminal {
-    fn open(ground: &Ground) -> Self {
-        let pty = nix::pty::openpty(None, None).unwrap();
-        let mut command = ground.command("bash");
-        command.args(["--norc", "--noprofile", "-i"]).env("PS1", "READY> ").env("TERM", "dumb");
-        command.env("GUARDED", format!("{} run --", env!("CARGO_BIN_EXE_blastradius")));
-        command
-            .stdin(pty.slave.try_clone().unwrap())
-            .stdout(pty.slave.try_clone().unwrap())
-            .stderr(pty.slave);
-        // SAFETY: setsid and ioctl are async-signal-safe.
-        unsafe {
-            command.pre_exec(|| {
-                libc::setsid();
-                libc::ioctl(0, libc::TIOCSCTTY, 0);
-                Ok(())
-            });
-        }
-        let shell = command.spawn().unwrap();
-        let master = File::from(pty.master);
-        // SAFETY: sets a flag of our own descriptor.
-        unsafe { libc::fcntl(master.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
-        let mut terminal = Self { master, shell, seen: String::new() };
-        terminal.expect("READY> ");
-        terminal
-    }
-
-    fn send(&mut self, keys: &str) {
-        self.master.write_all(keys.as_bytes()).unwrap();
-    }
-
-    /// Waits for a text after what was expected before.
-    fn expect(&mut self, text: &str) {
-        let start = Instant::now();
-        loop {
-            let mut buffer = [0; 4096];
-            if let Ok(count) = self.master.read(&mut buffer) {
-                self.seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
-            }
-            if let Some(at) = self.seen.find(text) {
-                self.seen.drain(..at + text.len());
-                return;
-            }
-            assert!(start.elapsed() < Duration::from_secs(60), "no {text:?} in {:?}", self.seen);
-            std::thread::sleep(Duration::from_millis(10));
-        }
-    }
-}
-
-impl Drop for Terminal {
-    fn drop(&mut self) {
-        let _ = self.shell.kill();
-        let _ = self.shell.wait();
-    }
-}
+use crate::terminal::Terminal;
 
 /// Lets the shell get from its echo into what follows. A key in between meets dash while it forks: a vfork that is stopped
 /// before its exec holds up its parent, and a Ctrl-C is remembered and not acted on, with us or without.

@@ -15,7 +15,7 @@ pub(crate) fn feed(ground: &Ground, flags: &[&str], script: &str) -> Output {
 }
 
 /// A ground whose project is a real work tree with a commit.
-fn work_tree() -> Ground {
+pub(crate) fn work_tree() -> Ground {
     let ground = Ground::new();
     std::fs::remove_dir_all(ground.at("home/project/.git")).unwrap();
     for args in [

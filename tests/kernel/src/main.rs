@@ -6,9 +6,11 @@
 //! kernel-tests refuses        assert that this kernel cannot enforce, and that loading says so
 //! kernel-tests program BLASTRADIUS [FILTER…]  run the tests of the program at that path, from end to end
 //! kernel-tests both BLASTRADIUS               run all tests of either kind
+//! kernel-tests agreement RUNG [ACTS [SEED]]   compare the layers on random machines; RUNG: kernel, landlock
 //! kernel-tests cost [FILES]   what a guarded call costs, to be run under -icount
 //! ```
 
+mod agreement;
 mod calls;
 mod cost;
 mod program;
@@ -48,6 +50,7 @@ fn main() -> ExitCode {
         "cost" => cost::run(word(1).parse().ok()),
         "act" => program::act(&arguments[1..]),
         "program" => program::run(word(1).as_ref(), arguments.get(2..).unwrap_or_default()),
+        "agreement" => agreement::run(&arguments[1..]),
         "both" => both(word(1)),
         filter => run(filter),
     }

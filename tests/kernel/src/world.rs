@@ -78,8 +78,13 @@ impl Machine {
         ));
         plan.marks.push(mark(&root.join("scope/denied"), Some(Zone::Denied), Some(Zone::Denied), None));
         change(&root, &mut plan);
-        let session = self.kernel.borrow_mut().start_session(&plan).expect("the session starts");
+        let session = self.session(&plan);
         World { root, session }
+    }
+
+    /// A session under a plan.
+    pub(crate) fn session(&self, plan: &Plan) -> Session {
+        self.kernel.borrow_mut().start_session(plan).expect("the session starts")
     }
 
     /// The refusals that are there.

@@ -169,13 +169,17 @@ const BINARY: &str = "BLASTRADIUS_BIN";
 const GUEST_BINARY: &str = "/usr/bin/blastradius";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
-    let KernelRun { series, fs, append, program } = run;
+    let KernelRun { series, fs, append, program, acts } = run;
     let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &[])?;
     let mut request = vm::Request {
         fs: *fs,
         append: (*append).to_owned(),
         ..vm::Request::new(series, vec![tests.into_os_string()])
     };
+    if let Some(acts) = acts {
+        request.command.extend(["agreement", "kernel", acts].map(Into::into));
+        request.mem = 2048;
+    }
     if !program {
         return guest(request, limit);
     }

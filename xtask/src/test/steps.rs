@@ -80,6 +80,8 @@ pub(crate) struct KernelRun {
     pub(crate) append: &'static str,
     /// The whole program is tried from end to end, too.
     pub(crate) program: bool,
+    /// Instead of the tests: compares the layers by so many random acts.
+    pub(crate) acts: Option<&'static str>,
 }
 
 /// The package of the kernel tests, and its program.
@@ -131,7 +133,13 @@ const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
 }
 
 const fn on(series: &'static str, fs: FileSystem) -> KernelRun {
-    KernelRun { series, fs, append: "", program: false }
+    KernelRun { series, fs, append: "", program: false, acts: None }
+}
+
+/// The text layer against the kernel rung, on random machines.
+const fn agreement(tier: Tier, name: &'static str, fs: FileSystem, acts: &'static str) -> Step {
+    let run = KernelRun { acts: Some(acts), ..on("6.12", fs) };
+    Step { group: "agreement", limit: minutes(40), ..kernel(tier, name, run) }
 }
 
 const fn with_program(series: &'static str, fs: FileSystem) -> KernelRun {
@@ -192,6 +200,26 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::Tests,
     },
     Step {
+        group: "unit",
+        name: "100,000 execs under the exec filter",
+        tier: Long,
+        jobs: &[Job::Build, Job::Programs],
+        limit: minutes(60),
+        action: Action::Cargo {
+            arguments: &[
+                "test",
+                "--locked",
+                "--package",
+                "blastradius-user",
+                "--test",
+                "guard",
+                "--",
+                "sixteen_workers",
+            ],
+            env: &[("BLASTRADIUS_TEST_EXECS", "100000")],
+        },
+    },
+    Step {
         group: "macos",
         name: "type-check for macOS",
         tier: Short,
@@ -204,6 +232,7 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what the README and the documentation show", "readme"),
     whole("what CI systems and images are given", "packaging"),
     whole("the text layer against what bash really does", "truth"),
+    whole("what was destroyed in scope comes back", "undo"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
     Step {
         group: "package",
@@ -243,14 +272,27 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(10),
         action: Action::Demo,
     },
-    kernel(Short, "Linux 6.1, ext4", on("6.1", Ext4)),
-    kernel(Short, "Linux 6.12, tmpfs", on("6.12", Tmpfs)),
-    kernel(Short, "newest Linux, ext4", on("latest", Ext4)),
+    kernel(Short, "Linux 6.1, ext4, and the program on it", with_program("6.1", Ext4)),
+    kernel(Short, "Linux 6.12, tmpfs, and the program on it", with_program("6.12", Tmpfs)),
+    kernel(Short, "the newest Linux, ext4, and the program on it", with_program("latest", Ext4)),
     kernel(
         Short,
-        "Linux 6.12 without bpf among its security modules",
-        KernelRun { append: WITHOUT_BPF, ..on("6.12", Tmpfs) },
+        "Linux 6.12 without bpf among its security modules, and the program on it",
+        KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
     ),
+    agreement(Short, "the text layer and Linux 6.12 agree", Tmpfs, "300"),
+    agreement(Long, "the text layer and Linux 6.12 agree, 5,000 times, on ext4", Ext4, "5000"),
+    Step {
+        group: "agreement",
+        name: "the text layer and Landlock agree",
+        tier: Short,
+        jobs: &[Job::Build],
+        limit: minutes(15),
+        action: Action::Cargo {
+            arguments: &["run", "--locked", "--package", KERNEL_TESTS, "--", "agreement", "landlock", "2000"],
+            env: &[],
+        },
+    },
     Step {
         group: "kernel",
         name: "incidents, replayed on Linux 6.12",
@@ -259,14 +301,6 @@ pub(crate) const STEPS: &[Step] = &[
         limit: minutes(60),
         action: Action::Incidents { series: "6.12" },
     },
-    kernel(Long, "the program on Linux 6.1, ext4", with_program("6.1", Ext4)),
-    kernel(Long, "the program on Linux 6.12, tmpfs", with_program("6.12", Tmpfs)),
-    kernel(Long, "the program on the newest Linux, ext4", with_program("latest", Ext4)),
-    kernel(
-        Long,
-        "the program on Linux 6.12 without bpf among its security modules",
-        KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
-    ),
     kernel(Long, "Linux 5.10, ext4", on("5.10", Ext4)),
     kernel(Long, "Linux 6.18, ext4", on("6.18", Ext4)),
     kernel(Long, "Linux 6.12, ext4", on("6.12", Ext4)),

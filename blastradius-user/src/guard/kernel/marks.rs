@@ -109,14 +109,19 @@ impl Marked {
 
 /// The identity of an open object. [`Set::attach_identify`] must be in effect.
 pub(super) fn identify(set: &Set, file: &File) -> io::Result<Id> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    // Other processes ask too: the pid, from the namespace that all who may ask share, keeps the tokens apart.
-    let token = u64::from(std::process::id()) << 32 | NEXT.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff;
+    let token = next_token();
     set.request(Request::Identify, token)?;
     file.metadata()?;
     let id = set.answers.get(&token)?.ok_or_else(|| io::Error::other("stat(2) was not answered"))?;
     set.answers.remove(&token)?;
     Ok(id)
+}
+
+/// A number for one question to the kernel side.
+pub(super) fn next_token() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // Other processes ask too: the pid, from the namespace that all who may ask share, keeps the tokens apart.
+    u64::from(std::process::id()) << 32 | NEXT.fetch_add(1, Ordering::Relaxed) & 0xffff_ffff
 }
 
 /// What the plan says about one object, as the maps want it.

@@ -21,6 +21,7 @@
 //! | [`session`] | one plan in force for one tree of tasks |
 //! | [`mod@canary`] | the proof |
 //! | [`events`] | refusals |
+//! | [`grants`] | a person's yes, put into the kernel |
 //! | `mounts` | file system → path, for people |
 //! | `tables`, `sys` | typed maps, bpf(2) |
 
@@ -29,6 +30,7 @@ pub mod canary;
 pub mod caveats;
 pub mod error;
 pub mod events;
+pub mod grants;
 pub mod marks;
 mod mounts;
 mod place;
@@ -48,6 +50,7 @@ pub use canary::{CanaryError, Proof, canary};
 pub use caveats::Caveats;
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
+pub use grants::Grants;
 pub use programs::Rung;
 pub use session::{Role, Session, SessionError};
 

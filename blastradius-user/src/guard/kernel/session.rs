@@ -10,6 +10,7 @@ use std::{
 use blastradius_common::{Member, ObjectKey, Request, Tally};
 
 use super::{
+    grants::Grants,
     marks::{self, MarkError, Marked},
     place::{self, Lock, Want},
     set::Set,
@@ -54,6 +55,7 @@ pub struct Session {
     number: u32,
     set: Arc<Set>,
     marked: Marked,
+    grants: Grants,
     _lock: Lock,
     ended: bool,
 }
@@ -68,7 +70,8 @@ impl Session {
             let _ = set.forget(number);
             let _ = fs::remove_file(place::session_file(number));
         }
-        Ok(Self { number, set: Arc::clone(set), marked: started?, _lock: lock, ended: false })
+        let grants = Grants::new(set, number);
+        Ok(Self { number, set: Arc::clone(set), marked: started?, grants, _lock: lock, ended: false })
     }
 
     fn put_in_force(
@@ -121,6 +124,11 @@ impl Session {
         // Links are followed, as exec(2) follows them.
         let id = marks::identify(&self.set, &fs::File::open(binary)?)?;
         self.set.roles.insert(&ObjectKey::new(self.number, id), &role.traits())
+    }
+
+    /// What judges use to put a person's yes into the kernel.
+    pub fn grants(&self) -> Grants {
+        self.grants.clone()
     }
 
     pub(super) fn set(&self) -> &Set {

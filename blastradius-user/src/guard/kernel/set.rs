@@ -8,7 +8,9 @@ use std::{
 
 use aya::{EbpfLoader, Pod, maps::Map};
 use blastradius_common::{
-    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally, member::PROGRAM_NUMBER,
+    Below, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally,
+    grant::{GrantKey, Order},
+    member::PROGRAM_NUMBER,
 };
 
 use super::{
@@ -48,6 +50,9 @@ pub(super) struct Set {
     pub(super) born_names: Table<NameKey, Id>,
     pub(super) answers: Table<u64, Id>,
     pub(super) tallies: Table<u32, Tally>,
+    pub(super) grants: Table<GrantKey, u32>,
+    pub(super) orders: Table<u64, Order>,
+    pub(super) memberships: Table<u64, Member>,
     taboo: Table<u64, u32>,
     rings: Table<u32, u32>,
     identify: OwnedFd,
@@ -72,6 +77,9 @@ const MAPS: &[&str] = &[
     "BORN_NAMES",
     "ANSWERS",
     "TALLIES",
+    "GRANTS",
+    "ORDERS",
+    "MEMBERSHIPS",
     "TABOO",
     "RINGS",
 ];
@@ -201,6 +209,9 @@ impl Set {
             born_names: Table::new(take("BORN_NAMES")?)?,
             answers: Table::new(take("ANSWERS")?)?,
             tallies: Table::new(take("TALLIES")?)?,
+            grants: Table::new(take("GRANTS")?)?,
+            orders: Table::new(take("ORDERS")?)?,
+            memberships: Table::new(take("MEMBERSHIPS")?)?,
             taboo: Table::new(take("TABOO")?)?,
             rings: Table::new(take("RINGS")?)?,
             identify,
@@ -257,6 +268,7 @@ impl Set {
         self.roles.retain(|key| key.session != session)?;
         self.born.retain(|key| key.session != session)?;
         self.born_names.retain(|key| key.parent.session != session)?;
+        self.grants.retain(|key| key.session != session)?;
         self.rings.remove(&session)?;
         self.tallies.remove(&session)
     }

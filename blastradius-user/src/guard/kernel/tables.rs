@@ -7,7 +7,10 @@ use std::{
 };
 
 use aya::maps::MapData;
-use blastradius_common::{Below, Id, Member, NameKey, ObjectKey, Tally};
+use blastradius_common::{
+    Below, Id, Member, NameKey, ObjectKey, Tally,
+    grant::{GrantKey, Order},
+};
 
 use super::sys;
 
@@ -33,6 +36,10 @@ unsafe impl Plain for Below {}
 unsafe impl Plain for Member {}
 // SAFETY: as above.
 unsafe impl Plain for Tally {}
+// SAFETY: as above.
+unsafe impl Plain for GrantKey {}
+// SAFETY: as above.
+unsafe impl Plain for Order {}
 
 /// A hash map of the kernel side. Descriptors are what is shared, so any process that opens the pin sees the same table.
 #[derive(Debug)]

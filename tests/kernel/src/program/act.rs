@@ -2,14 +2,17 @@
 
 use std::{fs, path::Path, process::ExitCode, thread, time::Duration};
 
-use crate::calls::{DONE, Outcome, unlink};
+use blastradius::guard::door::{self, Request, Response};
+
+use crate::calls::{DONE, Outcome, REFUSED, unlink};
 
 /// `act unlink FILE`, or `act unlink-when SIGN FILE REPORT`: waits until SIGN is there, removes FILE and writes the error
-/// number to REPORT.
+/// number to REPORT; or `act approve SESSION NUMBER`: answers a question without a terminal.
 pub(crate) fn act(words: &[String]) -> ExitCode {
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     let outcome = match *words {
         ["unlink", file] => unlink(file),
+        ["approve", session, number] => approve(session, number),
         ["unlink-when", sign, file, report] => unlink_when(Path::new(sign), file, Path::new(report)),
         _ => {
             eprintln!("no such act: {words:?}");
@@ -21,6 +24,12 @@ pub(crate) fn act(words: &[String]) -> ExitCode {
     }
     eprintln!("{outcome:?}");
     ExitCode::FAILURE
+}
+
+fn approve(session: &str, number: &str) -> Outcome {
+    let said = door::visit(session, &Request::Approve { id: number.to_owned() });
+    println!("{said:?}");
+    if matches!(said, Ok(Response::Done(_))) { DONE } else { REFUSED }
 }
 
 fn unlink_when(sign: &Path, file: &str, report: &Path) -> Outcome {

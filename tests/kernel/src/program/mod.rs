@@ -1,6 +1,8 @@
 //! The program itself, from end to end: `blastradius run` with real processes, as a user starts it.
 
 mod act;
+mod approvals;
+mod attach;
 mod ends;
 mod guards;
 mod repositories;
@@ -31,7 +33,9 @@ pub(crate) fn run(binary: &Path, filters: &[String]) -> ExitCode {
     let is_meant =
         |test: &&Test| filters.is_empty() || filters.iter().any(|part| test.name.contains(&**part));
     let alone = ends::TESTS.iter().filter(is_meant).collect::<Vec<_>>();
-    let together = guards::TESTS.iter().chain(repositories::TESTS).filter(is_meant).collect::<Vec<_>>();
+    let together =
+        guards::TESTS.iter().chain(repositories::TESTS).chain(approvals::TESTS).chain(attach::TESTS);
+    let together = together.filter(is_meant).collect::<Vec<_>>();
     let mut score = perform(binary, "alone", &alone);
     if !together.is_empty() {
         // Sessions share the machine's programs: while somebody holds them, a start need not load and verify them.

@@ -3,6 +3,7 @@
 mod born;
 mod content;
 mod depth;
+mod grants;
 mod lifetime;
 mod removal;
 mod renames;
@@ -21,6 +22,7 @@ pub(crate) fn all() -> Vec<Test> {
         depth::TESTS,
         reports::TESTS,
         tampering::TESTS,
+        grants::TESTS,
         lifetime::TESTS,
     ]
     .concat()
