@@ -54,5 +54,14 @@ pub(crate) const ACCOUNTED: &[(&str, By)] = &[
     ("cargo test -p blastradius-user --lib", Test(STEPS, "unit and integration tests")),
     ("cargo test", Test(STEPS, "unit and integration tests")),
     ("cargo deny", Elsewhere("its database comes over the network")),
-    ("sudo blastradius run --user", Test("blastradius-user/src/cli/run.rs", "user")),
+    (
+        "sudo blastradius",
+        Test("tests/readme/main.rs", "fn each_command_of_ours_that_a_page_shows_is_in_the_help"),
+    ),
+    (
+        "sudo -E blastradius",
+        Test("tests/readme/main.rs", "fn each_command_of_ours_that_a_page_shows_is_in_the_help"),
+    ),
+    ("docker ", Elsewhere("a machine with a container engine")),
+    ("git ", Elsewhere("no instruction: what git does is spoken of")),
 ];

@@ -50,11 +50,19 @@ mod advice {
                                       only that host can change it";
     pub(super) const LANDLOCK: &str = "Linux 5.13 or newer with `landlock` in `lsm=`; in a container, a seccomp profile that allows \
                                        landlock_create_ruleset, landlock_add_rule and landlock_restrict_self";
+    pub(super) const LISTENER: &str = "start it outside of the tool that listens already (another blastradius, a sandbox, a container \
+                                       engine's own notifier)";
+    pub(super) const PROFILE: &str = "let the container's AppArmor or SELinux profile permit seccomp notification: with docker \
+                                      --security-opt apparmor=unconfined, with podman --security-opt label=disable";
+    pub(super) const SECCOMP: &str = "let the container's seccomp profile permit seccomp(2), pidfd_getfd(2) and process_vm_readv(2): with \
+                                      docker and podman --security-opt seccomp=PROFILE";
     pub(super) const SUDO: &str = "start as root with --user USER";
 
     #[cfg(test)]
-    pub(super) const ALL: &[&str] =
-        &[POLICY, LOG, PRIVILEGE, CONTAINER, LOCKDOWN, BTF, LSM, OUTSIDE, LANDLOCK, SUDO];
+    pub(super) const ALL: &[&str] = &[
+        POLICY, LOG, PRIVILEGE, CONTAINER, LOCKDOWN, BTF, LSM, OUTSIDE, LANDLOCK, LISTENER, PROFILE, SECCOMP,
+        SUDO,
+    ];
 }
 
 /// One thing that was tried.
@@ -211,13 +219,11 @@ fn check_execs() -> Check {
 /// What most often stands in the way, by what was said.
 fn exec_change(why: &str) -> &'static str {
     if why.contains("already listens") {
-        "start it outside of the tool that listens already (another blastradius, a sandbox, a container engine's own notifier)"
+        advice::LISTENER
     } else if why.contains("cannot be received") {
-        "let the container's AppArmor or SELinux profile permit seccomp notification: with docker --security-opt \
-         apparmor=unconfined, with podman --security-opt label=disable"
+        advice::PROFILE
     } else {
-        "let the container's seccomp profile permit seccomp(2), pidfd_getfd(2) and process_vm_readv(2): with docker and podman \
-         --security-opt seccomp=PROFILE"
+        advice::SECCOMP
     }
 }
 
