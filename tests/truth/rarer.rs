@@ -104,7 +104,7 @@ impl Author {
             1 => format!("echo() {{ rm -rf \"$1\"; }}; echo {first}; unset -f echo"),
             2 => format!("rm() {{ :; }}; rm -rf {first} /srv/data; unset -f rm"),
             3 => format!("ls() {{ rm -rf {first}; }}; command ls > /dev/null; ls; unset -f ls"),
-            4 => format!("( cd() {{ builtin cd build; }}; cd /srv/data && rm -rf sub )"),
+            4 => "( cd() { builtin cd build; }; cd /srv/data && rm -rf sub )".to_owned(),
             _ => format!("rm() {{ /bin/rm -rf {inside}; }}; \\rm /srv/data; unset -f rm"),
         }
     }
@@ -147,7 +147,7 @@ impl Author {
             3 => "rm -rf build/{a,b}.o out/{1..3}".to_owned(),
             4 if strays => "rm -rf /srv/{data,none} /opt/t*".to_owned(),
             5 => "( shopt -s globstar; rm -f build/**/*.o )".to_owned(),
-            6 => "( set -f; rm -rf out/* /srv/*none )".replace(" /srv/*none", ""),
+            6 => "( set -f; rm -rf out/* )".to_owned(),
             7 if strays => "for d in /srv/*/; do rm -rf \"$d\"; done".to_owned(),
             _ => format!("for f in build/*.o {first}; do [ -e \"$f\" ] && rm -rf \"$f\"; done"),
         }

@@ -418,7 +418,12 @@ fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
             "",
         );
     }
-    let _spoke = verbs::read(TOOLS, call, machine);
+    // `aws s3 rm help` prints a manual page.
+    let asks_for_help =
+        call.name == "aws" && call.args.last().is_some_and(|last| verbs::word(last) == "help");
+    if !asks_for_help {
+        let _spoke = verbs::read(TOOLS, call, machine);
+    }
 }
 
 fn deletes_by_api(call: &Call<'_>) -> bool {
