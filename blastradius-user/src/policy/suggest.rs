@@ -243,7 +243,7 @@ fn summary(world: &dyn World, dir: &Path, objects: &[&PathBuf]) -> Option<Shape>
     let present = world.read_dir(dir, ENTRY_LIMIT).unwrap_or_default();
     let others: Vec<&[u8]> =
         present.iter().map(|(name, _)| name.as_bytes()).filter(|name| !names.contains(name)).collect();
-    let start = common(&names, |name| name.iter().copied().collect());
+    let start = common(&names, <[u8]>::to_vec);
     let end = common(&names, |name| name.iter().rev().copied().collect());
     let end: Vec<u8> = end.into_iter().rev().collect();
     let shortest = names.iter().map(|name| name.len()).min().unwrap_or(0);
@@ -251,7 +251,7 @@ fn summary(world: &dyn World, dir: &Path, objects: &[&PathBuf]) -> Option<Shape>
     // A name that stands for nothing but itself takes no other in by chance.
     let telling = start.len() + end.len() >= 3;
     let takes_in = |name: &&[u8]| name.starts_with(&start) && name.ends_with(&end);
-    if telling && present.len() < ENTRY_LIMIT && !others.iter().any(|name| takes_in(name)) {
+    if telling && present.len() < ENTRY_LIMIT && !others.iter().any(takes_in) {
         let (start, end) = (OsStr::from_bytes(&start).to_owned(), OsStr::from_bytes(&end).to_owned());
         return Some(Shape::Alike(dir.to_path_buf(), start, end));
     }
@@ -527,7 +527,7 @@ mod tests {
         let more = world.dir("/srv/jobs/run-keep").dir("/srv/all/keep");
         assert_eq!(of(&more, &runs).len(), 4, "run-keep was not touched");
         assert_eq!(of(&more, &mixed).len(), 4);
-        assert_eq!(of(&more, &runs[..2].to_vec()), ["allow /srv/jobs/run-1", "allow /srv/jobs/run-2"]);
+        assert_eq!(of(&more, &runs[..2]), ["allow /srv/jobs/run-1", "allow /srv/jobs/run-2"]);
     }
 
     #[test]

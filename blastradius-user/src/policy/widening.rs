@@ -393,6 +393,32 @@ fn git_s_variables_and_its_core_worktree_move_no_scope() {
 }
 
 #[test]
+fn a_recursion_that_reaches_what_a_denied_pattern_matches_is_refused_and_one_beside_it_is_not() {
+    use super::effect::Act;
+    use super::mode::Mode;
+    use blastradius_common::Verdict::{Allow, Deny};
+    for (line, refused) in [
+        ("deny ./*/b", &["target", "data"][..]),
+        ("deny **/*.pem", &["data", "data/deep"][..]),
+        ("deny ./data/**/*.pem", &["data", "data/deep"][..]),
+        ("deny ./*.pem", &[][..]),
+    ] {
+        let world = lines(line)
+            .file("/home/dev/proj/target/b", "")
+            .file("/home/dev/proj/data/b/x", "")
+            .file("/home/dev/proj/data/deep/more/a.pem", "")
+            .file("/home/dev/proj/dist/a.js", "");
+        let policy = Policy::load(&world, Start::default());
+        for dir in ["target", "data", "data/deep", "dist"] {
+            let path = Path::new(PROJ).join(dir);
+            let said = policy.outcome(&world, &path, Act::Remove { recursive: true }, Mode::Unattended);
+            let expected = if refused.contains(&dir) { Deny } else { Allow };
+            assert_eq!(said, expected, "{line}: {dir}");
+        }
+    }
+}
+
+#[test]
 fn the_guards_own_files_are_its_own_wherever_a_variable_points() {
     let world = tree().env("XDG_STATE_HOME", "/tmp/state").env("XDG_CONFIG_HOME", "/home/dev/proj/conf");
     for own in [

@@ -1,5 +1,6 @@
 //! Which zone a path lies in, and how the marks that say so are laid.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 use blastradius_common::Zone;
@@ -72,6 +73,33 @@ impl Policy {
                 own: depth == total,
             })
         })
+    }
+
+    /// Something below `path` that a `deny` line with wildcards matches, and the line. Looks at so many entries at most;
+    /// what lies beyond is left to the syscall layer.
+    pub fn denied_below(&self, world: &dyn World, path: &Path) -> Option<(PathBuf, Origin)> {
+        let denied = |mark: &&PatternMark| {
+            mark.stated.zone == Zone::Denied && mark.pattern.may_match_at_or_below(path)
+        };
+        let lines: Vec<&PatternMark> = self.marks.patterns().iter().filter(denied).collect();
+        let mut todo = VecDeque::from([path.to_path_buf()]);
+        let mut left = if lines.is_empty() { 0 } else { SEARCH_LIMIT };
+        while let Some(dir) = todo.pop_front().filter(|_| left > 0) {
+            for (name, kind) in world.read_dir(&dir, left).unwrap_or_default() {
+                left = left.saturating_sub(1);
+                let at = dir.join(name);
+                let at_depth = depth(&at);
+                if let Some(line) = lines.iter().find(|line| line.pattern.match_depth(&at).is_some()) {
+                    return Some((at, line.stated.origin.clone()));
+                }
+                let goes_on =
+                    |line: &&PatternMark| line.pattern.is_deep() || line.pattern.is_longer_than(at_depth);
+                if kind == crate::shell::world::Kind::Directory && lines.iter().any(goes_on) {
+                    todo.push_back(at);
+                }
+            }
+        }
+        None
     }
 
     /// A floor object that lies below `path`, which a recursion through `path` would reach.
@@ -287,6 +315,9 @@ fn lay_git_dir(marks: &mut Marks, dir: &Path, origin: &Origin) {
     marks.own(dir, Zone::Root, origin.clone());
     marks.ancestors(dir, origin);
 }
+
+/// How many entries are looked at for what a line with wildcards matches.
+const SEARCH_LIMIT: usize = 20_000;
 
 /// How many submodules are looked for.
 const SUBMODULE_LIMIT: usize = 64;

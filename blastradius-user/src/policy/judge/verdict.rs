@@ -103,7 +103,7 @@ impl Court<'_> {
         }
         if !case.is_narrow() {
             if case.is_recursive()
-                && let Some(objection) = self.reached_floor(path)
+                && let Some(objection) = self.reached_floor(path).or_else(|| self.reached_denied(path))
             {
                 return Some(objection);
             }
@@ -134,6 +134,16 @@ impl Court<'_> {
         } else {
             Objection::critical(RuleId::FloorPath).because(format!("the recursion reaches {place}"))
         })
+    }
+
+    /// A recursion that goes through something which a `deny` line with wildcards matches. What a line names without
+    /// them marks the directories above it, and needs no search.
+    fn reached_denied(&self, path: &Path) -> Option<Objection> {
+        let (found, origin) = self.policy.denied_below(self.world, path)?;
+        Some(
+            Objection::critical(RuleId::DeniedPath)
+                .because(format!("the recursion reaches {} ({origin})", found.display())),
+        )
     }
 
     fn floor_removal(&self, case: Case<'_>, path: &Path, zone: &ZoneAnswer) -> Option<Objection> {
