@@ -1,4 +1,5 @@
 //! The program against a collector on this machine's loopback device.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on shall say where")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
