@@ -76,8 +76,13 @@ pub struct Order {
     pub until: u64,
     /// The session.
     pub session: u32,
-    /// The grant; 0: only the membership is asked for.
+    /// The grant; 0: only the membership is asked for; [`Order::ENROL`].
     pub grant: u32,
+}
+
+impl Order {
+    /// Instead of a grant: the task becomes a member of the session, if it is a member of none.
+    pub const ENROL: u32 = u32::MAX;
 }
 
 const _: () = assert!(size_of::<GrantKey>() == 24);

@@ -18,7 +18,7 @@ impl Member {
     /// Runs a distribution's package manager, or descends from one: may write below the system roots.
     pub const PACKAGES: u32 = 1 << 2;
     /// Traits that survive the exec of another binary. A grant is for everything that the approved program starts.
-    pub const INHERITED: u32 = Self::CANARY | Self::PACKAGES | Self::LAST_GRANT << Self::GRANT;
+    pub const INHERITED: u32 = Self::CANARY | Self::PACKAGES | (Self::LAST_GRANT << Self::GRANT);
     /// Where the grant begins.
     const GRANT: u32 = 16;
     /// The largest number of a grant.
@@ -34,8 +34,8 @@ impl Member {
     #[must_use]
     #[inline(always)]
     pub const fn with_grant(self, grant: u32) -> Self {
-        let kept = self.traits & (1 << Self::GRANT) - 1;
-        Self { session: self.session, traits: kept | grant << Self::GRANT }
+        let kept = self.traits & ((1 << Self::GRANT) - 1);
+        Self { session: self.session, traits: kept | (grant << Self::GRANT) }
     }
 
     /// Both words as one argument of the enrol program.

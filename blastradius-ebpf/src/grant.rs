@@ -5,13 +5,13 @@
 
 use aya_ebpf::{btf_maps::HashMap, helpers::generated::bpf_ktime_get_ns, macros::btf_map};
 use blastradius_common::{
-    Id, Member,
+    Guarded, Id, Member,
     grant::{Cover, GrantKey, LIFTED, Order},
 };
 
 use crate::{
     kernel::{self, Access, Dentry, Inode, Task},
-    maps,
+    maps::{self, TASKS},
 };
 
 /// What grants cover.
@@ -49,7 +49,12 @@ pub fn serve(target: Task) {
     let Some(order) = ORDERS.get_ptr(&token) else { return };
     // SAFETY: as above.
     let order = unsafe { *order };
-    if order.grant != 0 && order.session == member.session {
+    if order.grant == Order::ENROL {
+        if member.session == 0 {
+            let joined = Member { session: order.session, traits: 0 };
+            let _ = TASKS.insert(&target.address(), &Guarded::new(joined), 0);
+        }
+    } else if order.grant != 0 && order.session == member.session {
         let _ = EXPECTED.insert(&target.address(), &order, 0);
     }
 }

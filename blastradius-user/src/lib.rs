@@ -11,6 +11,7 @@
 //! | [`hosts`] | one file per agent host |
 //! | [`system`] | the machine that we run on, behind the text layer's `World` |
 //! | [`report`] | findings as text, JSON and log lines |
+//! | `undo` | Linux: what is kept before it is lost, and how it comes back |
 //! | [`cli`] | one file per subcommand |
 
 pub mod analysis;
@@ -23,3 +24,5 @@ pub mod programs;
 pub mod report;
 pub mod shell;
 pub mod system;
+#[cfg(target_os = "linux")]
+pub mod undo;

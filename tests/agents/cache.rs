@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::table::{Agent, NODE};
+use super::table::{Agent, NODE};
 
 /// Where the programs of one agent are.
 pub(crate) struct Programs {

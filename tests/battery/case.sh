@@ -2,7 +2,7 @@
 # Runs one case of incidents.jsonl in a private root and says what is left.
 # Usage: unshare --mount --pid --fork --net --propagation private bash case.sh CASE_DIR GUARD...
 #   CASE_DIR holds: base setup command uid cwd watch count. It receives: text.json before after before.count after.count
-#   output status. GUARD is put in front of the case's shell; empty: unguarded. BLASTRADIUS names the binary.
+#   output status, and of what `blastradius undo` gave back: undo.output undone undone.count. GUARD is put in front of the case's shell; empty: unguarded. BLASTRADIUS names the binary.
 # The real "/" is only an overlay's lower layer; every write lands in a tmpfs and is dropped with the namespace.
 set -u
 case_dir=$1; shift
@@ -74,4 +74,7 @@ timeout "$limit" chroot "$root" "${run_as[@]}" "${environment[@]}" bash -c 'cd "
   "$@" bash /tmp/command > "$case_dir/output" 2>&1 < /dev/null
 echo $? > "$case_dir/status"
 state > "$case_dir/after"; counts > "$case_dir/after.count"
+timeout 25 chroot "$root" "${as[@]}" "${environment[@]}" bash -c 'cd "$1" && exec /usr/local/bin/blastradius undo --last --yes' \
+  bash "$cwd" > "$case_dir/undo.output" 2>&1 < /dev/null
+state > "$case_dir/undone"; counts > "$case_dir/undone.count"
 exit 0

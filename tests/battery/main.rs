@@ -1,4 +1,5 @@
-//! Real incidents, bypasses and false positives, run for real in throwaway roots: what survives, what still works.
+//! Real incidents, bypasses and false positives, run for real in throwaway roots: what survives, what `blastradius undo` gives
+//! back, what still works.
 //!
 //! `BLASTRADIUS_BIN` names the binary; without it, the one beside this test is taken. `BLASTRADIUS_CASE` runs one case,
 //! or several with commas between, and shows its output. With `BLASTRADIUS_RUNG=kernel` each case must reach the kernel
@@ -12,20 +13,9 @@ use blastradius_tests::incidents::{self, Incident, Kind, Outcome};
 /// How the guarded run is started: unattended, both layers, on the best rung that the machine proves.
 const GUARD: &[&str] = &["/usr/local/bin/blastradius", "run", "--"];
 
-/// Cases that are lost with both layers on the Landlock rung, and why. All of it lies in scope, where an agent must be
-/// able to destroy; only a copy could bring it back. A case that is lost and not named here fails the test.
-const LOST: &[(&str, &str)] = &[
-    (
-        "bp-stdin-to-db",
-        "a database is told to drop its tables: written in place, by a program that may write",
-    ),
-    ("inc-cd-fails-rm-star", "script file; every name lies in scope"),
-    ("inc-move-inside-then-rm-parent", "script file; every name lies in scope"),
-    ("inc-mv-fails-rm-source", "script file; every name lies in scope"),
-    ("inc-rmtree-second-arg", "the directory is known only to the program; it lies in scope"),
-    ("inc-sed-i-empties", "an edit that leaves nothing, of a file in scope"),
-    ("inc-tar-over-populated", "unpacked over files in scope"),
-];
+/// Cases that are lost with both layers on the Landlock rung and stay lost after an undo, and why. A case that is lost and not
+/// named here fails the test.
+const LOST: &[(&str, &str)] = &[];
 
 fn tests() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -80,6 +70,7 @@ fn stops(verdict: &str) -> bool {
 struct Column {
     run: usize,
     good: usize,
+    restored: Vec<String>,
     bad: Vec<String>,
     unexpected: Vec<String>,
 }
@@ -91,11 +82,17 @@ impl Column {
             self.good += 1;
             return;
         }
+        // What must happen has happened before anything was given back; a false positive must have survived by itself.
+        if case.kind != Kind::FalsePositive && outcome.unrestored.is_empty() && outcome.missing.is_empty() {
+            self.restored.push(case.id.clone());
+            return;
+        }
         let named = LOST.iter().find(|(id, _)| *id == case.id).map(|(_, why)| *why);
         let line = format!(
-            "{}: lost {:?}, did not happen {:?} ({})",
+            "{}: lost {:?}, not given back {:?}, did not happen {:?} ({})",
             case.id,
             outcome.lost,
+            outcome.unrestored,
             outcome.missing,
             named.unwrap_or(&case.why)
         );
@@ -144,7 +141,9 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
         println!("  {line}");
     }
     for (kind, column) in &columns {
-        println!("{kind:?}: {} of {}", column.good, column.run);
+        let Column { run, good, restored, bad, unexpected: _ } = column;
+        println!("{kind:?}: of {run}, {good} survived, {} restored, {} lost", restored.len(), bad.len());
+        println!("  restored: {}", restored.join(" "));
         for line in &column.bad {
             println!("  {line}");
         }

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Builds the machine that the corpus describes in a private root, and runs a command in it as the user "dev".
 # Usage: unshare --mount --propagation private bash fixture.sh COMMAND [ARG...]
+# BLASTRADIUS names a binary that is put on the PATH there; FACTS is text that bash reads in the project first.
 # The real "/" is only an overlay's lower layer; every write lands in a tmpfs and is dropped with the namespace.
 set -eu
 stage=$(mktemp -d)
@@ -34,7 +35,7 @@ home() {
     "${git[@]}" -C "$tree" init -q
     printf '%s\n' build/ dist/ target/ node_modules/ .venv/ __pycache__/ > "$tree/.git/info/exclude"
     "${git[@]}" -C "$tree" add -A
-    "${git[@]}" -C "$tree" commit -q -m init
+    "${git[@]}" -C "$tree" commit -q --allow-empty -m init
   done
   for file in src/lib.rs file.txt old.txt; do echo changed >> "$project/$file"; done
   for file in notes.txt temp.txt app.log; do echo x > "$project/$file"; done
@@ -42,6 +43,8 @@ home() {
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_SYSTEM=/dev/null
 for home in "$root/home/dev" "$root/Users/tim" "$root/Users/test"; do home "$home"; done
 mkdir "$root/home/user"
-chown -R 1000:1000 "$root/home" "$root/Users"
+[ -z "${FACTS-}" ] || (cd "$root/home/dev/proj" && eval "$FACTS")
+chown -hR 1000:1000 "$root/home" "$root/Users"
+[ -z "${BLASTRADIUS-}" ] || install -m 755 "$BLASTRADIUS" "$root/usr/local/bin/blastradius"
 exec chroot "$root" env -i HOME=/home/dev USER=dev PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 \
   setpriv --reuid 1000 --regid 1000 --clear-groups bash -c 'cd /home/dev/proj && exec "$@"' bash "$@"

@@ -1,6 +1,10 @@
-//! Every case of `text.jsonl` gets the answer that it asks for.
+//! Every case of the corpus gets the answer that it asks for.
+
+mod peers;
+mod real;
 
 use std::collections::HashSet;
+use std::fmt;
 use std::path::Path;
 
 use blastradius::analysis::{Report, Subject, analyze};
@@ -11,10 +15,20 @@ use blastradius::programs::Dialect;
 use blastradius_tests::cases::{self, Answer, Case};
 use blastradius_tests::fixture;
 
+/// The shell that reads the case.
+fn dialect(case: &Case) -> Dialect {
+    match case.shell.as_deref() {
+        None | Some("bash") => Dialect::Bash,
+        Some("sh" | "dash") => Dialect::Posix,
+        Some("zsh") => Dialect::Zsh,
+        Some(other) => panic!("{}: expected bash, sh, dash or zsh, found {other:?}", case.id),
+    }
+}
+
 fn answer(case: &Case) -> Report {
     let world = fixture::world(case);
     let policy = Policy::load(&world, Start::default());
-    let subject = Subject::Text { text: case.command.clone().into_bytes(), dialect: Dialect::Bash };
+    let subject = Subject::Text { text: case.command.clone().into_bytes(), dialect: dialect(case) };
     analyze(&subject, &world, &policy, Asker { mode: Mode::Interactive, surface: Surface::Text })
 }
 
@@ -31,46 +45,79 @@ fn describe(case: &Case, report: &Report) -> String {
     )
 }
 
+/// The cases of a file beside this one.
+fn cases_of(file: &str) -> Vec<Case> {
+    cases::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(file))
+}
+
+/// What was answered otherwise than asked, by how bad it is.
+#[derive(Default)]
+struct Differences {
+    cases: usize,
+    missed: Vec<String>,
+    stopped: Vec<String>,
+    other: Vec<String>,
+}
+
+impl Differences {
+    fn of(file: &str) -> Self {
+        let mut found = Self::default();
+        for case in cases_of(file) {
+            found.cases += 1;
+            let report = answer(&case);
+            let got = Answer::of(report.verdict);
+            if case.accepts(got) {
+                continue;
+            }
+            let line = describe(&case, &report);
+            match (case.expected(), got) {
+                (Answer::Deny, Answer::Allow) => found.missed.push(line),
+                (Answer::Allow, _) => found.stopped.push(line),
+                _ => found.other.push(line),
+            }
+        }
+        println!("{found}");
+        found
+    }
+
+    fn count(&self) -> usize {
+        self.missed.len() + self.stopped.len() + self.other.len()
+    }
+}
+
+impl fmt::Display for Differences {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} cases, {} wrong", self.cases, self.count())?;
+        for (kind, lines) in
+            [("deny allowed", &self.missed), ("allow stopped", &self.stopped), ("otherwise", &self.other)]
+        {
+            write!(f, "\n{kind} ({}):\n  {}", lines.len(), lines.join("\n  "))?;
+        }
+        Ok(())
+    }
+}
+
 #[test]
 fn no_deny_is_allowed_no_allow_is_stopped_and_ninety_nine_in_a_hundred_are_equal() {
-    let cases = cases::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/text.jsonl"));
-    let (mut missed, mut stopped, mut other) = (Vec::new(), Vec::new(), Vec::new());
-    for case in &cases {
-        let report = answer(case);
-        let got = Answer::of(report.verdict);
-        if case.accepts(got) {
-            continue;
-        }
-        let line = describe(case, &report);
-        match (case.expected(), got) {
-            (Answer::Deny, Answer::Allow) => missed.push(line),
-            (Answer::Allow, _) => stopped.push(line),
-            _ => other.push(line),
-        }
-    }
-    let wrong = missed.len() + stopped.len() + other.len();
-    let summary = format!(
-        "{} cases, {} wrong\ndeny allowed ({}):\n  {}\nallow stopped ({}):\n  {}\notherwise ({}):\n  {}",
-        cases.len(),
-        wrong,
-        missed.len(),
-        missed.join("\n  "),
-        stopped.len(),
-        stopped.join("\n  "),
-        other.len(),
-        other.join("\n  "),
+    let found = Differences::of("text.jsonl");
+    assert!(
+        found.missed.is_empty() && found.stopped.is_empty() && found.count() * 100 <= found.cases,
+        "{found}"
     );
-    println!("{summary}");
-    assert!(missed.is_empty() && stopped.is_empty() && wrong * 100 <= cases.len(), "{summary}");
+}
+
+#[test]
+fn every_further_case_gets_the_answer_that_it_asks_for() {
+    let found = Differences::of("more.jsonl");
+    assert!(found.count() == 0, "{found}");
 }
 
 #[test]
 fn every_suggestion_is_itself_allowed() {
-    let cases = cases::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/text.jsonl"));
     let mut stopped = Vec::new();
     let mut tried = HashSet::new();
-    for case in &cases {
-        for advice in answer(case).findings.into_iter().filter_map(|finding| finding.advice) {
+    for case in ["text.jsonl", "more.jsonl"].into_iter().flat_map(cases_of) {
+        for advice in answer(&case).findings.into_iter().filter_map(|finding| finding.advice) {
             if !tried.insert((advice.clone(), case.cwd.clone(), case.env.clone())) {
                 continue;
             }

@@ -1,4 +1,4 @@
-//! The cases of `corpus/text.jsonl`.
+//! The cases of `corpus/*.jsonl`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +13,12 @@ pub struct Case {
     pub id: String,
     /// Shell text.
     pub command: String,
-    /// Where it runs.
+    /// Where it runs; the project, unless the case says otherwise.
+    #[serde(default = "project")]
     pub cwd: String,
+    /// The shell that reads it; bash, unless the case says otherwise.
+    #[serde(default)]
+    pub shell: Option<String>,
     /// Set on top of the default environment.
     #[serde(default)]
     pub env: BTreeMap<String, Option<String>>,
@@ -33,6 +37,10 @@ pub struct Case {
     /// Kinds.
     #[serde(default)]
     pub tags: Vec<String>,
+}
+
+fn project() -> String {
+    "/home/dev/proj".into()
 }
 
 /// Facts that a case states of the tree.
@@ -89,7 +97,8 @@ pub fn plain(command: &str) -> Case {
     Case {
         id: String::new(),
         command: command.into(),
-        cwd: "/home/dev/proj".into(),
+        cwd: project(),
+        shell: None,
         env: BTreeMap::new(),
         platform: None,
         fs: None,

@@ -61,6 +61,9 @@ const SYSTEM: &[&str] = &[
     "/var/tmp",
 ];
 
+/// Programs that `which` and its like find.
+const PROGRAMS: &[&str] = &["/usr/bin/bash", "/usr/bin/find", "/usr/bin/git", "/usr/bin/rm", "/usr/bin/sh"];
+
 /// The machine of one case.
 pub fn world(case: &Case) -> MemoryWorld {
     let mac = case.platform.as_deref() == Some("macos");
@@ -71,6 +74,9 @@ pub fn world(case: &Case) -> MemoryWorld {
     for file in ["/etc/passwd", "/etc/shadow", "/etc/hosts", "/etc/fstab", "/etc/sudoers", "/var/log/syslog"]
     {
         world = world.file(file, "x\n");
+    }
+    for program in PROGRAMS {
+        world = world.file(program, "\u{7f}ELF");
     }
     for special in ["/dev/null", "/dev/zero", "/dev/tty", "/dev/urandom"] {
         world = world.special(special);

@@ -56,9 +56,11 @@ pub struct Outcome {
     pub text: Result<String, String>,
     /// Entries of `survive` that did not.
     pub lost: Vec<String>,
+    /// Entries of `survive` that `blastradius undo` did not give back either.
+    pub unrestored: Vec<String>,
     /// Entries of `must_happen` that did not.
     pub missing: Vec<String>,
-    /// Standard output and error of the case.
+    /// Standard output and error of the case, and of the undo after it.
     pub output: String,
 }
 
@@ -136,16 +138,18 @@ impl Incident {
                 .collect()
         };
         let (before, after, counts) = (table("before"), table("after"), table("after.count"));
-        let survived = |entry: &String| {
-            if entry.starts_with("count:") || entry.starts_with("glob:") {
-                let (path, least) = directory(entry);
-                return counts
-                    .get(path)
-                    .and_then(|count| count.parse::<usize>().ok())
-                    .is_some_and(|count| count >= least);
-            }
-            before.get(entry) == after.get(entry)
-        };
+        let (undone, undone_counts) = (table("undone"), table("undone.count"));
+        let survived =
+            |entry: &String, after: &BTreeMap<String, String>, counts: &BTreeMap<String, String>| {
+                if entry.starts_with("count:") || entry.starts_with("glob:") {
+                    let (path, least) = directory(entry);
+                    return counts
+                        .get(path)
+                        .and_then(|count| count.parse::<usize>().ok())
+                        .is_some_and(|count| count >= least);
+                }
+                before.get(entry) == after.get(entry)
+            };
         let happened = |entry: &String| {
             let (what, path) = entry.split_once(':').unwrap_or(("", entry));
             let now = after.get(path).map(String::as_str);
@@ -156,11 +160,15 @@ impl Incident {
             }
         };
         let ran = dir.join("status").exists();
+        let lost = |after: &BTreeMap<String, String>, counts: &BTreeMap<String, String>| {
+            self.survive.iter().filter(|entry| ran && !survived(entry, after, counts)).cloned().collect()
+        };
         Outcome {
             text: verdict(&read("text.json")).ok_or_else(|| read("text.err")),
-            lost: self.survive.iter().filter(|entry| ran && !survived(entry)).cloned().collect(),
+            lost: lost(&after, &counts),
+            unrestored: lost(&undone, &undone_counts),
             missing: self.must_happen.iter().filter(|entry| ran && !happened(entry)).cloned().collect(),
-            output: read("output"),
+            output: read("output") + &read("undo.output"),
         }
     }
 }

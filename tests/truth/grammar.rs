@@ -12,12 +12,14 @@ pub(crate) fn script(seed: u64) -> String {
     lines.join("\n")
 }
 
-struct Author {
-    rng: Rng,
-    depth: usize,
+/// Writes one script.
+pub(crate) struct Author {
+    pub(crate) rng: Rng,
+    /// How deep within compound commands.
+    pub(crate) depth: usize,
     names: usize,
     /// Above 0: in a branch that most likely does not run.
-    idle: u32,
+    pub(crate) idle: u32,
 }
 
 /// Operands that lie in scope.
@@ -164,7 +166,7 @@ const PLACES_OUTSIDE: &[(&str, &str)] = &[
 ];
 
 impl Author {
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
         words[self.rng.usize(0..words.len())]
     }
 
@@ -172,13 +174,13 @@ impl Author {
         self.rng.u32(0..100) < percent
     }
 
-    fn name(&mut self) -> String {
+    pub(crate) fn name(&mut self) -> String {
         self.names += 1;
         format!("V{}", self.names)
     }
 
     /// Whether the next act reaches out of scope. What does not run must not try to: being stopped for it is right.
-    fn strays(&mut self) -> bool {
+    pub(crate) fn strays(&mut self) -> bool {
         self.idle == 0 && self.chance(7)
     }
 
@@ -469,7 +471,7 @@ impl Author {
         .to_owned()
     }
 
-    fn simple(&mut self) -> String {
+    pub(crate) fn simple(&mut self) -> String {
         let operands = self.operands();
         match self.rng.u32(0..4) {
             0 => self.write(),
@@ -479,7 +481,8 @@ impl Author {
     }
 
     fn statement(&mut self) -> String {
-        match self.rng.u32(0..26) {
+        match self.rng.u32(0..38) {
+            26..=37 => self.rarer(),
             20..=21 => self.listing(),
             22 => self.expansion(),
             23..=24 => self.deferred(),

@@ -4,6 +4,7 @@
 
 mod arena;
 mod grammar;
+mod rarer;
 
 use arena::Arena;
 use blastradius::analysis::{Report, Subject, analyze};

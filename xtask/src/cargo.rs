@@ -2,6 +2,7 @@
 
 use std::{
     env,
+    ffi::OsString,
     path::PathBuf,
     process::{Command, Stdio},
 };
@@ -25,9 +26,10 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Builds a program of the workspace as it is released, and returns its path.
-pub(crate) fn release(package: &str, binary: &str) -> Result<PathBuf> {
-    proc::run(&mut cargo(&["build", "--release", "--locked", "--package", package, "--bin", binary]))?;
+/// Builds a program of the workspace as it is released, with variables, and returns its path.
+pub(crate) fn release(package: &str, binary: &str, env: &[(&str, OsString)]) -> Result<PathBuf> {
+    let mut command = cargo(&["build", "--release", "--locked", "--package", package, "--bin", binary]);
+    proc::run(command.envs(env.iter().map(|(name, value)| (name, value))))?;
     Ok(house::target().join("release").join(binary))
 }
 

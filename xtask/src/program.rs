@@ -1,12 +1,17 @@
 //! `cargo xtask build` and `cargo xtask run`: the program itself.
 
-use std::{ffi::OsString, os::unix::process::CommandExt as _, path::PathBuf, process::Command};
+use std::{
+    ffi::OsString,
+    os::unix::process::CommandExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use anyhow::{Context as _, Result};
 use clap::Args;
 
 use crate::{
-    cargo,
+    cargo, proc,
     setup::{self, requirements::Job},
 };
 
@@ -26,7 +31,20 @@ pub(crate) struct Request {
 /// Builds the program as it is released, with the kernel side in it.
 pub(crate) fn build() -> Result<PathBuf> {
     setup::ensure(&[Job::Build])?;
-    cargo::release("blastradius-user", "blastradius")
+    cargo::release("blastradius-user", "blastradius", &seccomp_linked_in())
+}
+
+/// The variables with which libseccomp becomes part of the program, where the system has it as a static library: a machine
+/// that the program is carried to need not have it.
+fn seccomp_linked_in() -> Vec<(&'static str, OsString)> {
+    let found = proc::capture(Command::new("cc").arg("-print-file-name=libseccomp.a")).unwrap_or_default();
+    // The compiler answers with the bare name when it finds no such file.
+    match Path::new(found.trim()).parent() {
+        Some(directory) if directory.is_absolute() => {
+            vec![("LIBSECCOMP_LINK_TYPE", "static".into()), ("LIBSECCOMP_LIB_PATH", directory.into())]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Builds it and says where it is.

@@ -4,6 +4,8 @@
 mod always;
 #[cfg(target_os = "linux")]
 mod approve;
+#[cfg(target_os = "linux")]
+mod attach;
 mod batch;
 mod check;
 mod completions;
@@ -24,7 +26,11 @@ mod record;
 mod run;
 mod scope;
 mod shell;
+#[cfg(target_os = "linux")]
+mod suggest;
 mod trust;
+#[cfg(target_os = "linux")]
+mod undo;
 #[cfg(target_os = "linux")]
 mod why;
 mod wrapper;
@@ -58,6 +64,9 @@ enum Command {
     /// Run an agent and everything that it starts under guard
     #[cfg(target_os = "linux")]
     Run(run::Args),
+    /// Put a tree of processes that runs already under the kernel rung
+    #[cfg(target_os = "linux")]
+    Attach(attach::Args),
     /// Answer a question of a running session, from outside it
     #[cfg(target_os = "linux")]
     Approve(approve::Args),
@@ -70,6 +79,9 @@ enum Command {
     /// Explain the last refusal
     #[cfg(target_os = "linux")]
     Why(why::Args),
+    /// Take back what was destroyed inside scope
+    #[cfg(target_os = "linux")]
+    Undo(undo::Args),
     /// Judge what an agent's hook hands over: one JSON document in, one out
     Hook(hook::Args),
     /// Put the hook into an agent's settings
@@ -82,6 +94,9 @@ enum Command {
     Mcp(mcp::Args),
     /// Print the policy in force, or the zone of paths
     Scope(scope::Args),
+    /// Print the policy lines that would have let a session pass
+    #[cfg(target_os = "linux")]
+    Suggest(suggest::Args),
     /// Write a commented policy file to begin with
     Init(init::Args),
     /// Approve the lines of this repository's policy file that reach beyond it
@@ -113,6 +128,8 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(target_os = "linux")]
         Some(Command::Run(args)) => run::main(args),
         #[cfg(target_os = "linux")]
+        Some(Command::Attach(args)) => attach::main(args),
+        #[cfg(target_os = "linux")]
         Some(Command::Approve(args)) => approve::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Doctor(args)) => doctor::main(args),
@@ -120,12 +137,16 @@ fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Some(Command::Log(args)) => log::main(args),
         #[cfg(target_os = "linux")]
         Some(Command::Why(args)) => why::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Undo(args)) => undo::main(args),
         Some(Command::Hook(args)) => hook::main(args),
         Some(Command::Install(args)) => install::main(args, install::Direction::In),
         Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),
         Some(Command::Shell(args)) => shell::main(args),
         Some(Command::Mcp(args)) => mcp::main(args),
         Some(Command::Scope(args)) => scope::main(args),
+        #[cfg(target_os = "linux")]
+        Some(Command::Suggest(args)) => suggest::main(args),
         Some(Command::Init(args)) => init::main(args),
         Some(Command::Trust(args)) => trust::main(args),
         Some(Command::Completions(args)) => completions::main(args),

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::guard::log;
+use crate::policy::suggest::Wish;
 
 /// One record. Fields that its event does not have are empty.
 #[derive(Debug, Default, Deserialize)]
@@ -29,6 +30,16 @@ pub(super) struct Record {
     pub(super) chain: Vec<Link>,
     pub(super) refused: Option<u64>,
     pub(super) status: Option<serde_json::Value>,
+    pub(super) audit: bool,
+    pub(super) others: Vec<Other>,
+}
+
+/// A further finding of the same command.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct Other {
+    pub(super) rule: String,
+    pub(super) resolved: Option<PathBuf>,
 }
 
 /// One process of a chain.
@@ -49,6 +60,15 @@ impl Record {
     /// Whether it speaks of something that was, or would have been, refused.
     pub(super) fn is_refusal(&self) -> bool {
         matches!(self.event.as_str(), "refused" | "audited")
+    }
+
+    /// What it would have taken for the command to pass: one wish a finding.
+    pub(super) fn wishes(self) -> Vec<Wish> {
+        let command = self.command.unwrap_or_default();
+        let first = Other { rule: self.rule.unwrap_or_default(), resolved: self.resolved };
+        let findings = std::iter::once(first).chain(self.others);
+        let wish = |Other { rule, resolved }| Wish { command: command.clone(), rule, path: resolved };
+        findings.map(wish).collect()
     }
 
     /// One line for people.

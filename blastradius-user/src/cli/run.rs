@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 use crate::guard::analyst::{Analyst, Uncovered};
 use crate::guard::child::OWN_FAILURE;
 use crate::guard::front::{self, Birth};
-use crate::guard::identity;
+use crate::guard::identity::{self, Account};
 use crate::guard::judge::MakeJudge;
 use crate::guard::kernel_rung::KernelRung;
 use crate::guard::ladder::{self, Foothold, Require, Rung, Wanted};
@@ -18,9 +18,13 @@ use crate::guard::link::Message;
 use crate::guard::log::{self, Log};
 use crate::guard::program::{self, ProgramError};
 use crate::guard::supervise::{Session, supervise};
+use crate::guard::watch::Watch;
 use crate::policy::Policy;
 use crate::policy::mode::{Backing, Mode};
 use crate::system::System;
+use crate::undo::keep::Keeper;
+use crate::undo::limits::Limits;
+use crate::undo::session as undo;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -48,6 +52,9 @@ pub(super) struct Args {
     /// How long a question at this terminal waits for an answer; `0s`: nobody is asked there
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration, default_value = "60s")]
     answer_within: Duration,
+    /// Keep nothing for `blastradius undo`
+    #[arg(long)]
+    no_undo: bool,
     /// The agent and its arguments
     #[arg(last = true, required = true, value_name = "AGENT")]
     argv: Vec<OsString>,
@@ -81,6 +88,7 @@ fn prepare(args: Args) -> Result<Session> {
     let program = program::find(&args.argv[0], std::env::var_os("PATH"))?;
     let account = identity::resolve(args.user.as_deref(), std::env::var("SUDO_UID").ok().as_deref())?;
     let system = System::current().context("the working directory cannot be read")?;
+    let system = seen_by(system, account.as_ref());
     let name = log::session_name(SystemTime::now(), std::process::id());
     // Before the plan is compiled: what must be protected must exist.
     let state = log::directory()?;
@@ -90,17 +98,25 @@ fn prepare(args: Args) -> Result<Session> {
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let policy = system.session_policy(std::slice::from_ref(&state));
+    let kept = undo::state_of(account.as_ref(), &state);
+    let policy = Arc::new(system.session_policy(&[state.clone(), kept.clone()]));
     mended(&policy)?;
-    let foothold = ladder::choose(&wanted, &policy.plan(&system), &system, &state)?;
+    let limits = if args.no_undo { None } else { Limits::of_environment()? };
+    let watch = Watch::begin(&policy, &system, account.is_none());
+    let (plan, cut) = policy.plan_and_rest(&system);
+    within_reach(&cut, wanted.accept_unenforced)?;
+    let foothold = ladder::choose(&wanted, &plan, &system, &state)?;
     anstream::eprintln!("{}", if args.audit { AUDIT.to_owned() } else { foothold.line() });
+    let identity = account.as_ref().map(|account| account.identity.clone());
+    let keeper =
+        limits.and_then(|limits| undo::begin(&kept, &name, policy.clone(), identity, limits, &system));
     let mut env: Vec<_> = std::env::vars_os().collect();
     if let Some(account) = &account {
         env.retain(|(name, _)| !account.variables.iter().any(|(set, _)| set == name));
         env.extend(account.variables.iter().cloned());
     }
     env.push(("BLASTRADIUS_SESSION".into(), name.into()));
-    let make_judge = judges(policy, &foothold, args.audit);
+    let make_judge = judges(policy, &foothold, args.audit, keeper.clone());
     Ok(Session {
         program,
         argv: args.argv,
@@ -108,7 +124,9 @@ fn prepare(args: Args) -> Result<Session> {
         identity: account.map(|account| account.identity),
         foothold,
         log,
+        watch,
         make_judge: Some(make_judge),
+        keeper,
         audit: args.audit,
         report: args.report,
         fail_on_refusal: args.fail_on_refusal,
@@ -116,8 +134,23 @@ fn prepare(args: Args) -> Result<Session> {
     })
 }
 
+/// The machine as the agent's user will see it: that user's home, and that user's policy file.
+fn seen_by(system: System, account: Option<&Account>) -> System {
+    let Some(Account { identity, variables }) = account else { return system };
+    let system = system.with_env("SUDO_UID", Some(&identity.uid.to_string()));
+    variables.iter().fold(system, |system, (name, value)| match (name.to_str(), value.to_str()) {
+        (Some(name), Some(value)) => system.with_env(name, Some(value)),
+        _ => system,
+    })
+}
+
 /// The exec layer looks after what the rung does not. In an audit no rung is in force.
-fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
+fn judges(
+    policy: Arc<Policy>,
+    foothold: &Foothold,
+    audit: bool,
+    keeper: Option<Arc<Keeper>>,
+) -> Arc<MakeJudge> {
     let uncovered = match foothold.rung {
         _ if audit => Uncovered::everything(),
         Rung::Kernel(_) => Uncovered::by(Backing::Telling, &foothold.unenforced),
@@ -125,16 +158,30 @@ fn judges(policy: Policy, foothold: &Foothold, audit: bool) -> Arc<MakeJudge> {
         Rung::TextOnly => Uncovered::everything(),
     };
     let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
-    let (policy, uncovered) = (Arc::new(policy), Arc::new(uncovered));
-    // What is to be confirmed becomes a question, and a refusal where nobody answers it.
-    let analyst = move || Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
-    Arc::new(move || Box::new(analyst().with_grants(grants.clone())))
+    let uncovered = Arc::new(uncovered);
+    Arc::new(move || {
+        // What is to be confirmed becomes a question, and a refusal where nobody answers it.
+        let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
+        Box::new(analyst.with_grants(grants.clone()).with_keeper(keeper.clone()))
+    })
 }
 
 /// A policy that says something it must not say protects nothing for certain, so nothing is started under it.
 fn mended(policy: &Policy) -> Result<()> {
     let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
     anyhow::ensure!(errors.is_empty(), "the policy must be mended before anything is started:{errors}");
+    Ok(())
+}
+
+/// A line that matches more than was looked at is not wholly in the kernel.
+fn within_reach(cut: &[String], accepted: bool) -> Result<()> {
+    let lines: String = cut.iter().map(|line| format!("\n  {line}")).collect();
+    let what =
+        "these lines match more than is looked at at the start; beyond it only the text layer knows them";
+    anyhow::ensure!(cut.is_empty() || accepted, "{what}. To start all the same: --accept-unenforced{lines}");
+    if !cut.is_empty() {
+        anstream::eprintln!("blastradius: {what}:{lines}");
+    }
     Ok(())
 }
 

@@ -7,6 +7,10 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail, ensure};
 
 use super::{exit, scope};
+use crate::policy::config::{Waiting, fingerprint};
+use crate::policy::{Policy, Start};
+use crate::report::human::clean;
+use crate::shell::world::amended::Amended;
 use crate::system::{System, approvals};
 
 #[derive(Debug, clap::Args)]
@@ -35,20 +39,43 @@ fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let content = std::fs::read(&file).with_context(|| file.display().to_string())?;
+    if waiting(&system, &file, &content)?.is_empty() {
+        anstream::println!("nothing to approve: no line reaches beyond the work tree");
+        return Ok(ExitCode::SUCCESS);
+    }
     if !approve(&system, &file, &content)? {
         return Ok(ExitCode::from(1));
     }
-    anstream::println!("approved until it changes: {}", file.display());
+    anstream::println!("approved until it changes, or what it reaches: {}", file.display());
     Ok(ExitCode::SUCCESS)
+}
+
+/// The lines of the file, or of what it is to say, that wait for an approval.
+fn waiting(system: &System, file: &Path, content: &[u8]) -> Result<Vec<Waiting>> {
+    let world = Amended::new(system, file, content);
+    // Nothing is approved yet: every line that widens waits, and says what it reaches.
+    let policy = Policy::load(&world, Start::default());
+    let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
+    ensure!(errors.is_empty(), "the policy must be mended before it can be approved:{errors}");
+    let waiting = policy.config().waiting.iter();
+    Ok(waiting.filter(|line| line.reach.is_some()).cloned().collect())
 }
 
 /// Shows what the file says, or is to say, and asks; a yes is stored. `false`: the answer was no.
 pub(super) fn approve(system: &System, file: &Path, content: &[u8]) -> Result<bool> {
     a_human_answers()?;
     let store = system.approvals_file().context("the user database names no home to keep approvals in")?;
+    let waiting = waiting(system, file, content)?;
     anstream::eprintln!("{}:\n", file.display());
     for line in String::from_utf8_lossy(content).lines().filter(|line| !line.trim().is_empty()) {
-        anstream::eprintln!("  {}", crate::report::human::clean(line));
+        anstream::eprintln!("  {}", clean(line));
+    }
+    let reaching: Vec<_> = waiting.iter().filter_map(|line| Some((line, line.reach.as_ref()?))).collect();
+    if !reaching.is_empty() {
+        anstream::eprintln!("\nbeyond the work tree these reach:\n");
+    }
+    for (line, reach) in reaching {
+        anstream::eprintln!("  {}  ({})", clean(&reach.to_string()), clean(&line.origin));
     }
     anstream::eprint!("\nlet these lines apply, outside the work tree too? [y/N] ");
     std::io::stderr().flush().context("stderr")?;
@@ -60,7 +87,7 @@ pub(super) fn approve(system: &System, file: &Path, content: &[u8]) -> Result<bo
     }
     let mut approved = system.approvals();
     ensure!(
-        approved.approve(file, content),
+        approved.approve(file, &fingerprint(content, &waiting)),
         "{}: a path with a line break cannot be approved",
         file.display()
     );

@@ -11,7 +11,9 @@ use blastradius_common::Verdict;
 use clap::CommandFactory as _;
 
 use super::exit;
-use crate::analysis::{self, Subject};
+use crate::analysis::{self, Report, Subject};
+use crate::policy::Policy;
+use crate::policy::effect::Located;
 use crate::policy::mode::{Asker, Mode, Surface};
 use crate::programs::Dialect;
 use crate::report::human;
@@ -47,8 +49,9 @@ fn judge(args: &Args) -> Result<bool> {
     let policy = system.policy();
     let asks = args.ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal();
     let mode = if asks { Mode::Interactive } else { Mode::Unattended };
-    let report =
-        analysis::analyze(&subject(&args.argv), &system, &policy, Asker { mode, surface: Surface::Wrapper });
+    let asker = Asker { mode, surface: Surface::Wrapper };
+    let (report, effects) = analysis::analyze_with_effects(&subject(&args.argv), &system, &policy, asker);
+    let report = kept(report, &effects, &system, policy, mode);
     if report.verdict != Verdict::Allow {
         anstream::eprint!("{}", human::render(&report));
     }
@@ -57,6 +60,26 @@ fn judge(args: &Args) -> Result<bool> {
         Verdict::Confirm => asks && ask()?,
         Verdict::Deny => false,
     })
+}
+
+/// Keeps what the command would destroy, and says so.
+#[cfg(target_os = "linux")]
+fn kept(report: Report, effects: &[Located], system: &System, policy: Policy, mode: Mode) -> Report {
+    /// A person waits.
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(8);
+    let policy = std::sync::Arc::new(policy);
+    let (report, line) =
+        crate::undo::session::once("wrapper", report, effects, system, policy, mode, PATIENCE);
+    if let Some(line) = line.filter(|_| report.verdict < Verdict::Confirm) {
+        anstream::eprintln!("blastradius: {line}");
+    }
+    report
+}
+
+/// Keeping is for Linux.
+#[cfg(not(target_os = "linux"))]
+fn kept(report: Report, _: &[Located], _: &System, _: Policy, _: Mode) -> Report {
+    report
 }
 
 /// One argument that holds shell syntax is shell text; anything else is an exact argv, which no shell will expand.

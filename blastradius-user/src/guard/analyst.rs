@@ -23,6 +23,8 @@ use crate::policy::effect::{Act, Effect, Located, Selection};
 use crate::policy::finding::Finding;
 use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
+use crate::undo::advise::{self, Answered};
+use crate::undo::keep::Keeper;
 
 /// What the exec layer must look after because the rung does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,18 +106,25 @@ pub struct Analyst {
     uncovered: Arc<Uncovered>,
     mode: Mode,
     grants: Option<Grants>,
+    keeper: Option<Arc<Keeper>>,
 }
 
 impl Analyst {
     /// A judge by this policy, read once for the session.
     pub fn new(policy: Arc<Policy>, uncovered: Arc<Uncovered>, mode: Mode) -> Self {
-        Self { policy, uncovered, mode, grants: None }
+        Self { policy, uncovered, mode, grants: None, keeper: None }
     }
 
     /// The same where a person's yes can be put into the kernel.
     #[must_use]
     pub fn with_grants(self, grants: Option<Grants>) -> Self {
         Self { grants, ..self }
+    }
+
+    /// Keeps what is about to be lost.
+    #[must_use]
+    pub fn with_keeper(self, keeper: Option<Arc<Keeper>>) -> Self {
+        Self { keeper, ..self }
     }
 
     fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> (Report, Vec<Located>) {
@@ -154,7 +163,17 @@ impl Analyst {
             report.verdict =
                 report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
         }
+        let report = self.kept(report, &effects, &system, request);
         Some(Objections { report, left, effects })
+    }
+
+    /// Keeps what the command is about to destroy, if it is let go; what can be taken back is no longer refused.
+    fn kept(&self, report: Report, effects: &[Located], system: &System, request: &ExecRequest) -> Report {
+        // Paths of a caller with another root are not ours.
+        let Some(keeper) = self.keeper.as_ref().filter(|_| request.root.is_none()) else { return report };
+        let Answered { report, kept: _ } =
+            advise::answer(keeper, report, effects, system, &self.policy, self.mode);
+        report
     }
 
     /// What a person is asked of these objections; `None`: nothing.

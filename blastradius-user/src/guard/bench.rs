@@ -4,12 +4,13 @@
 //! else until all are busy. A judge that panics costs the exec that it was asked about: it is refused, and the thread
 //! goes on with a new judge.
 
+use std::collections::VecDeque;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::errno::Errno;
 use tokio::sync::mpsc;
@@ -67,8 +68,12 @@ struct Shared {
     desk: Option<Arc<Desk>>,
     grants: Option<Grants>,
     execs: AtomicU64,
+    /// How long the judges took for the last execs.
+    times: Mutex<VecDeque<Duration>>,
 }
 
+/// So many times are kept for the median.
+const TIMED: usize = 1024;
 /// Enough that one slow question (git counting a large work tree) does not stop a parallel build.
 const JUDGES: usize = 4;
 /// The analyzer descends into nested text; the limit of its depth is its own, and fits in here.
@@ -82,7 +87,18 @@ impl Bench {
     pub fn open(listener: Listener, order: Order) -> io::Result<Self> {
         let Order { make, folder, memory, news, audit, desk, grants } = order;
         let execs = AtomicU64::new(0);
-        let shared = Arc::new(Shared { listener, make, folder, memory, news, audit, desk, grants, execs });
+        let shared = Arc::new(Shared {
+            listener,
+            make,
+            folder,
+            memory,
+            news,
+            audit,
+            desk,
+            grants,
+            execs,
+            times: Mutex::default(),
+        });
         for index in 0..JUDGES {
             let shared = shared.clone();
             let builder = std::thread::Builder::new().name(format!("judge-{index}")).stack_size(STACK);
@@ -94,6 +110,13 @@ impl Bench {
     /// Whether no task with the filter is left.
     pub fn is_over(&self) -> bool {
         self.shared.listener.is_over()
+    }
+
+    /// The median time that the judges took, in microseconds; of the last execs, where there were many.
+    pub fn judging_micros(&self) -> Option<u64> {
+        let mut times: Vec<_> = lock(&self.shared.times).iter().copied().collect();
+        times.sort_unstable();
+        times.get(times.len() / 2).map(|time| time.as_micros() as u64)
     }
 
     /// How many execs were asked about.
@@ -229,10 +252,17 @@ impl Shared {
 
     fn ask(&self, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) -> Answer {
         // A judge that panicked is thrown away, so nothing half changed is seen again.
-        catch_unwind(AssertUnwindSafe(|| judge.judge(request))).unwrap_or_else(|_| {
+        let started = Instant::now();
+        let answer = catch_unwind(AssertUnwindSafe(|| judge.judge(request))).unwrap_or_else(|_| {
             *judge = (self.make)();
             Answer::Refuse(judge::broken(request))
-        })
+        });
+        let mut times = lock(&self.times);
+        if times.len() >= TIMED {
+            times.pop_front();
+        }
+        times.push_back(started.elapsed());
+        answer
     }
 
     /// Tells the offender first, so that the text stands above its own "Permission denied", and the guard, so that a

@@ -8,13 +8,17 @@
 //! | `v` | all | version of the schema, [`SCHEMA`] |
 //! | `time` | all | UTC, RFC 3339 with milliseconds |
 //! | `session` | all | name of the session, also the file's |
-//! | `event` | all | `start`, `refused`, `audited`, `warned`, `approved`, `end` |
+//! | `event` | all | `start`, `refused`, `audited`, `warned`, `approved`, `changed`, `end` |
 //! | `rung`, `unenforced`, `command`, `cwd`, `exec_layer` | start | what is enforced, for whom |
 //! | `layer` | refused, audited, warned | `exec` or `kernel` |
 //! | `verdict`, `rule`, `target`, `resolved`, `reasons`, `advice` | refused, audited, warned | the worst finding |
+//! | `others` | refused, audited, warned | further findings of the same command: `verdict`, `rule`, `target`, `resolved` |
 //! | `operation` | refused, of the kernel layer | what was attempted |
+//! | `offer` | refused | the number that `blastradius approve` takes |
 //! | `pid`, `exe`, `command`, `cwd`, `chain` | refused, audited, warned | who, and by whom started |
+//! | `resolved`, `reasons` | changed | a policy file, the approvals or a hook that changed during the session, and how |
 //! | `status`, `refused`, `execs`, `dropped` | end | exit status or `signal N`, and counts |
+//! | `judging_micros` | end | the median time that the analyzer took for an exec |
 //!
 //! Fields may be added within a version; none changes its meaning.
 

@@ -23,6 +23,7 @@
 //! | [`desk`] | who may answer, and what was answered? |
 //! | [`terminal`] | can a person be asked at our terminal? |
 //! | [`door`] | what do other processes say to a running session, and who may? |
+//! | [`attach`] | how does a tree that runs already come under the kernel rung? |
 //! | [`kernel_rung`], [`denied`] | what did the kernel refuse, and to whom? |
 //! | `roles` | which programs may do more than the zone table says? |
 //! | [`landlock`] | what does the delete-only ruleset enforce, and what not? |
@@ -36,10 +37,13 @@
 //! | [`analyst`] | what does the text layer say of an exec? |
 //! | `kernel` | what do the eBPF programs enforce, and do they? |
 //! | [`refusal`] | how does the offender hear of it? |
+//! | [`summary`] | what is told at the end of it? |
 //! | [`secrets`] | which words must not be kept? |
 //! | [`log`] | what is kept? |
+//! | [`watch`] | what of the guard's own ground changed meanwhile? |
 
 pub mod analyst;
+pub mod attach;
 pub mod bench;
 pub mod caller;
 pub mod canary;
@@ -72,6 +76,8 @@ pub mod refusal;
 pub mod roles;
 pub mod secrets;
 pub mod signals;
+pub mod summary;
 pub mod supervise;
 pub mod terminal;
 pub mod tty;
+pub mod watch;

@@ -134,4 +134,12 @@ impl Grants {
     ) -> io::Result<()> {
         match self.0 {}
     }
+
+    /// See the module that this stands for.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn enrol(&self, _process: libc::pid_t, _thread: libc::pid_t) -> io::Result<bool> {
+        match self.0 {}
+    }
 }

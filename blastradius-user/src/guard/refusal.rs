@@ -17,6 +17,7 @@ use serde_json::{Map, Value, json};
 use super::caller::{self, Ancestor};
 use super::secrets;
 use crate::analysis::Report;
+use crate::policy::finding::Finding;
 use crate::report::human;
 
 /// Which layer refused.
@@ -97,6 +98,11 @@ impl Refusal {
             fields.insert("reasons".into(), json!(finding.reasons));
             fields.insert("advice".into(), json!(finding.advice));
         }
+        let others = self.report.findings.iter().skip(1);
+        let others: Vec<Value> = others.take(OTHERS).map(other).collect();
+        if !others.is_empty() {
+            fields.insert("others".into(), Value::Array(others));
+        }
         let offender = self.chain.first();
         fields.insert("pid".into(), json!(offender.map(|offender| offender.pid)));
         fields.insert("exe".into(), json!(offender.and_then(|offender| offender.exe.as_deref()).map(lossy)));
@@ -121,21 +127,36 @@ impl Refusal {
     pub fn line(&self) -> String {
         let finding = self.report.findings.first();
         let rule = finding.map_or("-", |finding| finding.rule.id());
-        format!("{}  [{rule}]", cut_to(&secrets::mask(&self.report.command), 100))
+        let command = human::clean(&secrets::mask(&self.report.command));
+        let path = finding.and_then(|finding| finding.resolved.as_deref()).map(lossy);
+        // A program whose words do not name it (a script's own act, a fork without an exec): which object was it?
+        let path = path.filter(|path| !self.report.command.contains(path.as_str()));
+        let path = path.map_or_else(String::new, |path| format!("  → {}", human::clean(&path)));
+        format!("{}{path}  [{rule}]", cut_to(&command, 100))
     }
 
-    fn place(&self) -> Place {
+    /// The rule, and the directory of the object.
+    pub fn place(&self) -> (Option<RuleId>, Option<PathBuf>) {
         let finding = self.report.findings.first();
         let resolved = finding.and_then(|finding| finding.resolved.as_deref());
-        Place {
-            rule: finding.map(|finding| finding.rule),
-            directory: resolved.and_then(Path::parent).map(Path::to_owned),
-        }
+        (finding.map(|finding| finding.rule), resolved.and_then(Path::parent).map(Path::to_owned))
     }
 }
 
 fn lossy(path: &Path) -> String {
     path.to_string_lossy().into_owned()
+}
+
+/// So many further findings of one command are kept.
+const OTHERS: usize = 64;
+
+fn other(finding: &Finding) -> Value {
+    json!({
+        "verdict": finding.verdict.name(),
+        "rule": finding.rule.id(),
+        "target": finding.target,
+        "resolved": finding.resolved.as_deref().map(lossy),
+    })
 }
 
 fn ancestor(ancestor: &Ancestor) -> Value {
@@ -192,7 +213,8 @@ const BURSTS: usize = 1024;
 impl Folder {
     /// Says it to the first of these tasks that still lives (the offender, then its ancestors), or counts it.
     pub fn tell(&mut self, tids: &[libc::pid_t], refusal: &Refusal, now: Instant) {
-        let place = refusal.place();
+        let (rule, directory) = refusal.place();
+        let place = Place { rule, directory };
         let ear = tids.iter().find_map(|&tid| caller::stderr_of(tid));
         if !self.bursts.contains_key(&place) && self.bursts.len() >= BURSTS {
             speak(ear.as_ref(), &refusal.text());

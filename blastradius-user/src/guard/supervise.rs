@@ -37,9 +37,13 @@ use super::notify::{self, ArchGuarded, Handover, Listener};
 use super::refusal::{Folder, Outcome, Refusal, thousands};
 use super::secrets;
 use super::signals::SignalFd;
+use super::summary::Summary;
 use super::terminal::Terminal;
 use super::tty;
+use super::watch::{Change, Watch};
 use crate::analysis;
+use crate::report::human;
+use crate::undo::keep::Keeper;
 
 /// What is to be run, and how.
 pub struct Session {
@@ -55,8 +59,12 @@ pub struct Session {
     pub foothold: Foothold,
     /// The log.
     pub log: Log,
+    /// What the policy was read from.
+    pub watch: Watch,
     /// Makes judges; `None`: no exec layer.
     pub make_judge: Option<Arc<MakeJudge>>,
+    /// Keeps what would be lost.
+    pub keeper: Option<Arc<Keeper>>,
     /// Refuse nothing, write down what would have been refused.
     pub audit: bool,
     /// Print the end report even if nothing was refused.
@@ -287,8 +295,7 @@ struct Guard {
     session: Session,
     /// The record of the last refusal, for who asks at the door.
     last: Arc<Mutex<Option<Value>>>,
-    refused: Vec<String>,
-    count: u64,
+    summary: Summary,
     /// The exec layer failed and the session must end.
     failed: bool,
 }
@@ -298,8 +305,6 @@ struct Guard {
 const OF_THIS_THREAD: libc::c_int = libc::__WNOTHREAD;
 /// How long until a lingering guard looks again whether anything is left.
 const LOOK_AGAIN: Duration = Duration::from_millis(200);
-/// So many refusals are listed in the end report.
-const LISTED: usize = 5;
 
 impl Guard {
     fn new(link: Link, mut session: Session, started: Started) -> io::Result<Self> {
@@ -353,8 +358,7 @@ impl Guard {
             memory,
             session,
             last,
-            refused: Vec::new(),
-            count: 0,
+            summary: Summary::default(),
             failed: false,
         })
     }
@@ -469,10 +473,7 @@ impl Guard {
         let record = self.session.log.write(refusal.event(), refusal.fields());
         if refusal.outcome == Outcome::Refused || refusal.outcome == Outcome::Audited {
             *lock(&self.last) = Some(record);
-            self.count += 1;
-            if self.refused.len() < LISTED {
-                self.refused.push(refusal.line());
-            }
+            self.summary.add(refusal);
         }
     }
 
@@ -503,17 +504,23 @@ impl Guard {
         }
         self.settle(true);
         let status = self.ended.unwrap_or_default();
+        let changes = self.session.watch.changes();
+        for change in &changes {
+            self.session.log.write("changed", change.fields());
+        }
         let message = match self.start_failure(status) {
             Some(code) => Message::Failed(code),
             None if self.failed => Message::Failed(OWN_FAILURE),
-            None if self.session.fail_on_refusal && status == 0 && self.count > 0 => {
+            None if status == 0 && changes.iter().any(|change| change.fails) => Message::Failed(OWN_FAILURE),
+            None if self.session.fail_on_refusal && status == 0 && self.summary.count() > 0 => {
                 Message::Ended(REFUSED << 8)
             }
             None => Message::Ended(status),
         };
         self.session.log.write("end", self.end_fields(status));
-        if self.session.report || self.count > 0 {
-            eprint!("{}", self.end_report());
+        let kept = self.session.keeper.as_ref().is_some_and(|keeper| !keeper.report().is_empty());
+        if self.session.report || self.summary.count() > 0 || kept || !changes.is_empty() {
+            eprint!("{}", self.end_report(&changes));
         }
         self.link.get_ref().say(message);
     }
@@ -525,7 +532,7 @@ impl Guard {
         }
         let error = StartError::Child(child_error(&self.report)?);
         // A refused start has been explained already, and EACCES would only confuse.
-        if self.count == 0 {
+        if self.summary.count() == 0 {
             eprintln!("blastradius: {}: {error}", self.session.program.display());
         }
         Some(i32::from(error.exit_code()))
@@ -538,22 +545,22 @@ impl Guard {
         };
         let fields = [
             ("status", status),
-            ("refused", json!(self.count)),
+            ("refused", json!(self.summary.count())),
             ("execs", json!(self.bench.as_ref().map_or(0, Bench::execs))),
+            ("judging_micros", json!(self.bench.as_ref().and_then(Bench::judging_micros))),
             ("dropped", json!(self.session.log.dropped())),
         ];
         fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
-    fn end_report(&self) -> String {
+    fn end_report(&self, changes: &[Change]) -> String {
         let what = if self.session.audit { "would have been refused" } else { "refused" };
         let rung = self.session.foothold.rung;
-        let mut text = format!("blastradius: {} {what} ({} rung)\n", thousands(self.count), rung.name());
-        for line in &self.refused {
-            text.push_str(&format!("  {line}\n"));
-        }
-        if let Some(more) = self.count.checked_sub(self.refused.len() as u64).filter(|&more| more > 0) {
-            text.push_str(&format!("  and {} more\n", thousands(more)));
+        let mut text =
+            format!("blastradius: {} {what} ({} rung)\n", thousands(self.summary.count()), rung.name());
+        text.push_str(&self.summary.lines());
+        for change in changes {
+            text.push_str(&format!("  {}\n", human::clean(&change.line())));
         }
         if matches!(rung, Rung::Landlock(_)) && !self.session.audit {
             text.push_str(
@@ -570,6 +577,9 @@ impl Guard {
                 "  {} more were refused by the kernel and found no room in its record\n",
                 thousands(lost)
             ));
+        }
+        for line in self.session.keeper.iter().flat_map(|keeper| keeper.report()) {
+            text.push_str(&format!("  {line}\n"));
         }
         if self.session.log.dropped() > 0 {
             text.push_str(&format!(

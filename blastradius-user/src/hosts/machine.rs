@@ -40,13 +40,32 @@ impl Judge for Machine {
             }
             Question::File(act, path) => return of_file(*act, path, &system, &policy, asker),
         };
-        analysis::analyze(&subject, &system, &policy, asker)
+        let (report, effects) = analysis::analyze_with_effects(&subject, &system, &policy, asker);
+        kept(report, &effects, &system, policy, asker)
     }
 
     fn refusals(&self) -> Vec<String> {
         let session = std::env::var("BLASTRADIUS_SESSION").ok();
         session.and_then(|session| untold(&session)).unwrap_or_default()
     }
+}
+
+/// Keeps what the command would destroy, as far as there is time: what could be kept need not be asked about.
+#[cfg(target_os = "linux")]
+fn kept(report: Report, effects: &[Located], system: &System, policy: Policy, asker: Asker) -> Report {
+    /// Well within the hook's own deadline.
+    const PATIENCE: std::time::Duration = std::time::Duration::from_millis(1500);
+    if report.verdict < Verdict::Confirm {
+        return report;
+    }
+    let policy = std::sync::Arc::new(policy);
+    crate::undo::session::once("hook", report, effects, system, policy, asker.mode, PATIENCE).0
+}
+
+/// Keeping is for Linux.
+#[cfg(not(target_os = "linux"))]
+fn kept(report: Report, _: &[Located], _: &System, _: Policy, _: Asker) -> Report {
+    report
 }
 
 /// The shell that agents use is the user's, as far as it is known.

@@ -1,6 +1,6 @@
 //! The policy compiled for the enforcing back ends: the marks of the policy, made explicit for what exists now.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -20,16 +20,25 @@ const ENTRY_LIMIT: usize = 4096;
 /// How many paths one pattern may stand for.
 const MATCH_LIMIT: usize = 4096;
 
+/// How many entries are looked at for one pattern with `**` in the middle. Such a line asks for a walk.
+const WALK_LIMIT: usize = 50_000;
+
 impl Policy {
     /// The policy as a list of marks. Unlike judging, this looks at the directories that patterns and the floor name; it
-    /// walks no tree.
+    /// walks a tree only for a pattern with `**` in the middle, and only so far.
     pub fn plan(&self, world: &dyn World) -> Plan {
-        let mut compiler = Compiler { policy: self, world, entries: BTreeMap::new() };
+        self.plan_and_rest(world).0
+    }
+
+    /// The plan, and the lines that match more than is looked at: what lies beyond, only the text layer knows.
+    pub fn plan_and_rest(&self, world: &dyn World) -> (Plan, Vec<String>) {
+        let mut compiler = Compiler { policy: self, world, entries: BTreeMap::new(), cut: Vec::new() };
         compiler.marks();
         compiler.places();
         compiler.states();
         compiler.patterns();
-        compiler.into_plan()
+        let cut = std::mem::take(&mut compiler.cut);
+        (compiler.into_plan(), cut)
     }
 
     /// Whether someone who may do so has lowered the rule about stopping the machine.
@@ -37,19 +46,14 @@ impl Policy {
         let line = self.config().rules.iter().rev().find(|line| line.rule == RuleId::PowerState);
         line.is_some_and(|line| line.verdict <= Verdict::Warn)
     }
-
-    /// The lines that a finite list of marks cannot say: `**` in the middle of a pattern. The text layer judges by them;
-    /// the back ends know of what their last component matches directly below the part without wildcards.
-    pub fn unplanned(&self) -> Vec<String> {
-        let deep = self.marks.patterns().iter().filter(|mark| mark.pattern.is_deep());
-        deep.map(|mark| mark.stated.origin.to_string()).collect()
-    }
 }
 
 struct Compiler<'a> {
     policy: &'a Policy,
     world: &'a dyn World,
     entries: BTreeMap<PathBuf, Entry>,
+    /// Lines that match more than was looked at.
+    cut: Vec<String>,
 }
 
 impl Compiler<'_> {
@@ -93,15 +97,21 @@ impl Compiler<'_> {
                 continue;
             }
             let origin = format!("preset: {}", state.preset.tool);
-            for path in self.expand(&state.pattern) {
-                // A mark that a person or the floor put there decides.
+            for path in self.expand(&state.pattern).paths {
+                // A mark that a person or the floor put there decides: of the directory itself, of what lies in it, or both.
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
-                let nearest = self.policy.zone(self.world, &real);
-                if nearest.zone == Zone::State && nearest.own {
-                    let stated = Some(Stated { zone: Zone::State, origin: origin.clone().into() });
+                let own = self.policy.zone(self.world, &real);
+                let inside = self.policy.zone(self.world, &real.join("\u{1}"));
+                let stated = || Some(Stated { zone: Zone::State, origin: origin.clone().into() });
+                let by_it = [own.zone == Zone::State && own.own, inside.zone == Zone::State && !inside.own];
+                if by_it.contains(&true) {
                     let entry = self.entries.entry(real).or_default();
-                    entry.own = stated.clone();
-                    entry.below = stated;
+                    if by_it[0] {
+                        entry.own = stated();
+                    }
+                    if by_it[1] {
+                        entry.below = stated();
+                    }
                 }
             }
         }
@@ -109,7 +119,11 @@ impl Compiler<'_> {
 
     fn patterns(&mut self) {
         for mark in self.policy.marks.patterns() {
-            for path in self.expand(&mark.pattern) {
+            let Matches { paths, is_cut } = self.expand(&mark.pattern);
+            if is_cut {
+                self.cut.push(mark.stated.origin.to_string());
+            }
+            for path in paths {
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
                 let own = self.policy.zone(self.world, &real);
                 let entry = self.entries.entry(real).or_default();
@@ -128,27 +142,34 @@ impl Compiler<'_> {
         names.into_iter().map(|(name, _)| dir.join(name)).collect()
     }
 
-    /// The paths that a pattern matches now, without walking: a `**` in the middle matches at its own place only.
-    fn expand(&self, pattern: &Pattern) -> Vec<PathBuf> {
+    /// The paths that a pattern matches now, nearest first. No link is followed.
+    fn expand(&self, pattern: &Pattern) -> Matches {
         if let Some(path) = pattern.literal() {
-            return vec![path];
+            return Matches { paths: vec![path], is_cut: false };
         }
-        let mut found = Vec::new();
-        let mut todo = vec![pattern.literal_prefix()];
-        while let Some(dir) = todo.pop() {
-            for (name, kind) in self.world.read_dir(&dir, ENTRY_LIMIT).unwrap_or_default() {
+        let mut found = Matches::default();
+        let mut todo = VecDeque::from([pattern.literal_prefix()]);
+        let mut looked = 0;
+        while let Some(dir) = todo.pop_front() {
+            let entries = self.world.read_dir(&dir, ENTRY_LIMIT).unwrap_or_default();
+            looked += entries.len();
+            found.is_cut |= entries.len() >= ENTRY_LIMIT;
+            for (name, kind) in entries {
+                // Git's own store: thousands of names, none of them a person's.
+                let is_store = name == "objects" && dir.ends_with(".git");
                 let at = dir.join(name);
-                if pattern.match_depth(&at) == Some(paths::depth(&at)) {
-                    found.push(at);
+                let depth = paths::depth(&at);
+                if pattern.match_depth(&at) == Some(depth) {
+                    found.paths.push(at);
                 } else if kind == Kind::Directory
-                    && !pattern.is_deep()
-                    && pattern.is_longer_than(paths::depth(&at))
+                    && (pattern.is_longer_than(depth) || pattern.is_deep() && !is_store)
                 {
-                    todo.push(at);
+                    todo.push_back(at);
                 }
-                if found.len() + todo.len() > MATCH_LIMIT {
-                    return found;
-                }
+            }
+            if found.paths.len() + todo.len() > MATCH_LIMIT || looked > WALK_LIMIT {
+                found.is_cut = true;
+                return found;
             }
         }
         found
@@ -175,6 +196,14 @@ impl Compiler<'_> {
         }
         plan
     }
+}
+
+/// What a pattern matches.
+#[derive(Default)]
+struct Matches {
+    paths: Vec<PathBuf>,
+    /// There was more to look at than is looked at.
+    is_cut: bool,
 }
 
 /// Zones that matter for an object that does not exist yet.
@@ -211,14 +240,14 @@ fn name_mark(path: &Path, entry: &Entry) -> Option<NameMark> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::policy::Start;
     use crate::shell::world::Platform;
     use crate::shell::world::memory::MemoryWorld;
 
     /// The zone as a back end finds it: the nearest mark or name above, a denied one anywhere above wins.
-    fn planned(plan: &Plan, path: &Path) -> Zone {
+    pub(in crate::policy) fn planned(plan: &Plan, path: &Path) -> Zone {
         let mut nearest = None;
         let mut child: Option<&Path> = None;
         for ancestor in path.ancestors() {
@@ -267,7 +296,8 @@ mod tests {
         "/mnt",
         "/app",
     ];
-    const NAMES: &[&str] = &["a", "b", ".c", ".cache", "build", ".git", "data"];
+    const NAMES: &[&str] =
+        &["a", "b", ".c", ".cache", "build", ".git", "data", "x.log", "keys.pem", "[odd]*"];
     const LINES: &[&str] = &[
         "allow ./build",
         "allow ./build/**",
@@ -279,6 +309,18 @@ mod tests {
         "deny /srv/a",
         "allow /tmp/**",
         "deny <repo>/a/.git",
+        "deny *.pem",
+        "deny **/*.log",
+        "deny ./**/data/**",
+        "allow ./a/**/build",
+        "allow ./[ab]/**",
+        "deny ./b/*/?",
+        "allow ./link/**",
+        "deny ./link",
+        "allow <repo>/**",
+        "deny $HOME/.cache",
+        "allow $TMPDIR/**",
+        "deny ./vendor/.git",
     ];
 
     fn path(dice: &mut Dice) -> String {
@@ -296,7 +338,11 @@ mod tests {
             .env("HOME", "/home/dev")
             .env("PATH", "/usr/bin")
             .file("/usr/bin/pip", "")
-            .file("/usr/bin/npm", "");
+            .file("/usr/bin/npm", "")
+            .file("/usr/bin/cargo", "")
+            .env("TMPDIR", "/tmp")
+            .env("VIRTUAL_ENV", &path(dice))
+            .env("CARGO_HOME", &path(dice));
         let mut paths: Vec<String> = (0..30).map(|_| path(dice)).collect();
         paths.push("/home/dev/.cache/pip/x".into());
         paths.push("/usr/local/lib/python3.11/site".into());
@@ -310,6 +356,15 @@ mod tests {
                 ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
                     .map(|rest| format!("{root}{rest}")),
             );
+            if dice.roll(3) == 0 {
+                let nested = format!("{root}/{}", dice.pick(&["a", "vendor", "a/b"]));
+                world = world.work_tree(&nested);
+                paths.extend(["", "/.git/refs/heads", "/.git/index"].map(|rest| format!("{nested}{rest}")));
+            }
+            if dice.roll(3) == 0 {
+                world = world.link(&format!("{root}/link"), &path(dice));
+                paths.push(format!("{root}/link"));
+            }
             if dice.roll(2) == 0 {
                 let lines: Vec<&str> = (0..dice.roll(4) + 1).map(|_| dice.pick(LINES)).collect();
                 world = world.file(&format!("{root}/.blastradius"), &lines.join("\n"));
@@ -329,7 +384,7 @@ mod tests {
 
     #[test]
     fn the_text_layers_zone_is_the_zone_that_the_plan_gives() {
-        for seed in 0..120 {
+        for seed in 0..300 {
             let mut dice = Dice(seed);
             let (world, paths) = machine(&mut dice);
             let policy = Policy::load(&world, Start { session: seed % 2 == 0, ..Start::default() });
@@ -346,6 +401,24 @@ mod tests {
                 );
             }
         }
+    }
+
+    #[test]
+    fn a_pattern_with_stars_in_the_middle_binds_what_it_matches_now_and_says_when_it_was_too_much() {
+        let mut world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .work_tree("/home/dev/p")
+            .file("/home/dev/p/a/b/c/deep.key", "")
+            .file("/home/dev/p/.blastradius", "deny **/*.key")
+            .cwd("/home/dev/p");
+        let (plan, cut) = Policy::load(&world, Start::default()).plan_and_rest(&world);
+        assert_eq!(planned(&plan, Path::new("/home/dev/p/a/b/c/deep.key")), Zone::Denied);
+        assert_eq!((planned(&plan, Path::new("/home/dev/p/a/b/c/other")), cut), (Zone::Scope, vec![]));
+        for index in 0..MATCH_LIMIT {
+            world = world.dir(&format!("/home/dev/p/many/{index}"));
+        }
+        let (_, cut) = Policy::load(&world, Start::default()).plan_and_rest(&world);
+        assert_eq!(cut, [".blastradius:1: deny **/*.key"]);
     }
 
     #[test]

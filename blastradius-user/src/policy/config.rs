@@ -27,7 +27,7 @@ use super::resolve::{Last, resolve};
 use super::trust::TrustStore;
 use super::worktree::{Tie, WorkTree};
 use super::zones::Line;
-use super::{CONFIG_NAME, rules};
+use super::{CONFIG_NAME, rules, scope};
 
 /// A policy file is short.
 const FILE_LIMIT: usize = 256 * 1024;
@@ -123,6 +123,8 @@ pub struct Waiting {
     pub origin: String,
     /// Why.
     pub reason: String,
+    /// What it reaches, variables and links followed, where an approval would put it in force.
+    pub reach: Option<Pattern>,
 }
 
 /// What the files say, as far as it is in force.
@@ -130,6 +132,8 @@ pub struct Waiting {
 pub struct Config {
     /// The files that were read.
     pub files: Vec<PathBuf>,
+    /// Where a file would have been read, if one were there: what a session must look at to see that a policy has changed.
+    pub places: Vec<PathBuf>,
     /// What may be destroyed.
     pub allows: Vec<Line>,
     /// What may not.
@@ -164,32 +168,31 @@ pub struct Sources<'a> {
 
 /// Reads the files.
 pub fn load(sources: &Sources<'_>) -> Config {
-    let mut config = Config::default();
-    if let Some(path) = repository_file(sources) {
+    let mut config = Config { places: repository_places(sources), ..Config::default() };
+    let nearest = config.places.iter().find(|path| !matches!(sources.world.look(path), Look::Absent));
+    if let Some(path) = nearest.cloned() {
         read(sources, &path, Author::Repository, &mut config);
     }
     if let Some(path) = user_file(sources) {
         read(sources, &path, Author::User, &mut config);
+        config.places.push(path);
     }
+    config.places.push(SYSTEM_FILE.into());
     let below = config.allows.len();
     read(sources, Path::new(SYSTEM_FILE), Author::System, &mut config);
     bound(sources.world.platform(), &mut config, below);
     config
 }
 
-/// The nearest file from the start up to the root of the work tree; outside one, only the start's own.
-fn repository_file(sources: &Sources<'_>) -> Option<PathBuf> {
+/// Where the repository's file may lie, nearest first: from the start up to the root of the work tree; outside one, only
+/// in the start's own directory.
+fn repository_places(sources: &Sources<'_>) -> Vec<PathBuf> {
     let top = match sources.tree {
         Some(tree) if tree.tie != Tie::Bare => &*tree.root,
         _ => sources.cwd,
     };
-    let named = |dir: &Path| dir.join(CONFIG_NAME);
-    sources
-        .cwd
-        .ancestors()
-        .take_while(|dir| dir.starts_with(top))
-        .map(named)
-        .find(|path| !matches!(sources.world.look(path), Look::Absent))
+    let dirs = sources.cwd.ancestors().take_while(|dir| dir.starts_with(top));
+    dirs.map(|dir| dir.join(CONFIG_NAME)).collect()
 }
 
 fn user_file(sources: &Sources<'_>) -> Option<PathBuf> {
@@ -221,8 +224,7 @@ fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config)
         config.errors.push(whole("a symbolic link", "a regular file"));
         return;
     }
-    let stranger = meta.uid != 0 && (author == Author::System || meta.uid != sources.world.uid());
-    if stranger {
+    if is_strangers(sources.world, author, meta.uid) {
         config.errors.push(whole(
             &format!("a file that belongs to user {}", meta.uid),
             "one that belongs to you or to root",
@@ -233,9 +235,47 @@ fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config)
         config.errors.push(whole("a file that cannot be read, or is too large", "a readable file"));
         return;
     };
-    let trusted = author != Author::Repository || sources.trust.is_trusted(path, &content);
-    let reader = Reader { sources, path, author, trusted };
-    reader.read(&content, config);
+    let reader = Reader { sources, path, author, trusted: author != Author::Repository };
+    let mut said = Config::default();
+    reader.read(&content, &mut said);
+    if !said.waiting.is_empty() && sources.trust.is_trusted(path, &fingerprint(&content, &said.waiting)) {
+        said = Config::default();
+        Reader { trusted: true, ..reader }.read(&content, &mut said);
+    }
+    config.add(said);
+}
+
+impl Config {
+    /// Adds what one more file says.
+    fn add(&mut self, said: Self) {
+        let Self { files: _, places: _, allows, denies, commands, rules, replaces_scope, waiting, errors } =
+            said;
+        self.allows.extend(allows);
+        self.denies.extend(denies);
+        self.commands.extend(commands);
+        self.rules.extend(rules);
+        self.replaces_scope |= replaces_scope;
+        self.waiting.extend(waiting);
+        self.errors.extend(errors);
+    }
+}
+
+/// What a human approves: the file's content, and what its widening lines reach. A variable or a link in such a line may
+/// lead elsewhere tomorrow while the file stays as it is; then the approval no longer holds.
+pub fn fingerprint(content: &[u8], waiting: &[Waiting]) -> Vec<u8> {
+    let mut print = content.to_vec();
+    for reach in waiting.iter().filter_map(|line| line.reach.as_ref()) {
+        print.extend_from_slice(format!("\0{reach}").as_bytes());
+    }
+    print
+}
+
+/// Whether a file belongs to somebody whose word does not count here.
+fn is_strangers(world: &dyn World, author: Author, owner: u32) -> bool {
+    // Root speaks for the user who called sudo(8), and only root can be told who that was.
+    let caller = || world.env("SUDO_UID").and_then(|uid| uid.parse::<u32>().ok());
+    let is_mine = owner == world.uid() || world.uid() == 0 && caller() == Some(owner);
+    owner != 0 && (author == Author::System || !is_mine)
 }
 
 struct Reader<'a> {
@@ -293,11 +333,17 @@ impl Reader<'_> {
             text.chars().enumerate().find(|(_, letter)| letter.is_control() && *letter != '\t')
         {
             let at = Word { text, line: number, column: index + 1 };
-            return Err(self.error(at, &format!("the control character {control:?}"), "printable text"));
+            let found = format!("the control character {}", control.escape_unicode());
+            return Err(self.error(at, &found, "printable text"));
         }
         let trimmed = text.trim();
         if trimmed.is_empty() || trimmed.starts_with('#') {
             return Ok(());
+        }
+        if let Some((index, hidden)) = text.chars().enumerate().find(|(_, letter)| is_invisible(*letter)) {
+            let at = Word { text, line: number, column: index + 1 };
+            let found = format!("the invisible character {}", hidden.escape_unicode());
+            return Err(self.error(at, &found, "text that people can see"));
         }
         let keyword = word_at(text, trimmed, number);
         let (name, rest) = trimmed.split_once(char::is_whitespace).unwrap_or((trimmed, ""));
@@ -340,6 +386,7 @@ impl Reader<'_> {
             config.waiting.push(Waiting {
                 origin,
                 reason: "it reaches beyond the work tree: run `blastradius trust` to approve it".into(),
+                reach: Some(pattern),
             });
             return Ok(());
         }
@@ -401,24 +448,25 @@ impl Reader<'_> {
         if word.text.is_empty() {
             return Err(self.error(word, "nothing", "a pattern"));
         }
-        let text = self.absolute(word)?;
-        let (literal, rest) = split_at_wildcard(&text);
+        let (base, text) = self.anchor(word)?;
+        let (literal, rest) = split_at_wildcard(text);
         let world = self.sources.world;
-        let real = resolve(world, Path::new("/"), &normalise(Path::new(literal)), Last::Followed).path;
+        let named = normalise(&base.join(literal.trim_start_matches('/')));
+        let real = resolve(world, Path::new("/"), &named, Last::Followed).path;
         let fold = world.platform() == Platform::MacOs;
         let rest_climbs = rest.split('/').any(|name| name == "..");
         if rest_climbs {
             return Err(self.error(word, "`..` behind a wildcard", "a pattern that does not climb"));
         }
-        Ok(Pattern::new(&format!("{}/{rest}", real.to_string_lossy()), fold))
+        Ok(Pattern::below(&real, rest, fold))
     }
 
-    fn absolute(&self, word: Word<'_>) -> Result<String, ConfigError> {
+    /// The directory in which a pattern is read, and the pattern's text below it. Only in the text are `*`, `?` and `[`
+    /// wildcards: a directory may be called so.
+    fn anchor<'w>(&self, word: Word<'w>) -> Result<(PathBuf, &'w str), ConfigError> {
         let text = word.text;
         if let Some(rest) = text.strip_prefix("<repo>") {
-            let root = self.repository_root();
-            let rest = self.after_root(word, rest)?;
-            return Ok(format!("{}{rest}", root.display()));
+            return Ok((self.repository_root(), self.after_root(word, rest)?));
         }
         if let Some(rest) = text.strip_prefix('~') {
             if !rest.is_empty() && !rest.starts_with('/') {
@@ -427,13 +475,13 @@ impl Reader<'_> {
             let home = self.sources.home.ok_or_else(|| {
                 self.error(word, "`~` without a home in the user database", "an absolute pattern")
             })?;
-            return Ok(format!("{}{rest}", home.display()));
+            return Ok((home.to_path_buf(), rest));
         }
         if let Some(rest) = text.strip_prefix('$') {
             return self.variable(word, rest);
         }
         if text.starts_with('/') {
-            return Ok(text.into());
+            return Ok((PathBuf::from("/"), text));
         }
         let dir = match self.author {
             Author::Repository => self.path.parent().unwrap_or(Path::new("/")),
@@ -441,7 +489,7 @@ impl Reader<'_> {
                 return Err(self.error(word, "a relative pattern", "`/`, `~/`, `<repo>` or `$NAME`"));
             }
         };
-        Ok(format!("{}/{text}", dir.display()))
+        Ok((dir.to_path_buf(), text))
     }
 
     fn after_root<'w>(&self, word: Word<'_>, rest: &'w str) -> Result<&'w str, ConfigError> {
@@ -459,16 +507,18 @@ impl Reader<'_> {
         }
     }
 
-    fn variable(&self, word: Word<'_>, rest: &str) -> Result<String, ConfigError> {
-        let rest = rest.strip_prefix('{').map_or_else(|| rest.into(), |braced| braced.replacen('}', "", 1));
-        let end = rest
-            .find(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
-            .unwrap_or(rest.len());
-        let (name, tail) = rest.split_at(end);
-        self.after_root(word, tail)?;
-        let value = self.sources.world.env(name).filter(|value| value.starts_with('/'));
-        match value {
-            Some(value) => Ok(format!("{}{tail}", value.trim_end_matches('/'))),
+    /// `$NAME/…` or `${NAME}/…`.
+    fn variable<'w>(&self, word: Word<'w>, rest: &'w str) -> Result<(PathBuf, &'w str), ConfigError> {
+        let is_name = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        let (name, tail) = match rest.strip_prefix('{') {
+            Some(braced) => braced.split_once('}').ok_or_else(|| {
+                self.error(word, &format!("`{}`", word.text), "a closing brace after the name")
+            })?,
+            None => rest.split_at(rest.find(|letter| !is_name(letter)).unwrap_or(rest.len())),
+        };
+        let tail = self.after_root(word, tail)?;
+        match self.sources.world.env(name).filter(|value| value.starts_with('/')) {
+            Some(value) => Ok((PathBuf::from(&*value), tail)),
             None => Err(self.error(
                 word,
                 &format!("`${name}`, which is unset, empty or no absolute path"),
@@ -483,8 +533,14 @@ impl Reader<'_> {
         let place = pattern.literal_prefix();
         let in_tree = self.sources.tree.is_some_and(|tree| {
             tree.tie != Tie::Bare
-                && starts_with(platform, &place, &tree.root)
-                && !is_whole_home(self.sources, &tree.root)
+                && match scope::project_root(platform, self.sources.homes, &tree.root) {
+                    Ok(false) => starts_with(platform, &place, &tree.root),
+                    // A container's home: its settings are no part of the project.
+                    Ok(true) => place.strip_prefix(&tree.root).is_ok_and(|below| {
+                        below.iter().next().is_some_and(|name| !name.as_encoded_bytes().starts_with(b"."))
+                    }),
+                    Err(_) => false,
+                }
         });
         let scratch = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|dir| {
             let dir = Path::new(dir);
@@ -494,10 +550,10 @@ impl Reader<'_> {
     }
 }
 
-/// A work tree that is a person's home gives its file no right to anything.
-fn is_whole_home(sources: &Sources<'_>, root: &Path) -> bool {
-    let platform = sources.world.platform();
-    depth(root) == 0 || sources.homes.iter().any(|home| starts_with(platform, home, root))
+/// Characters that move or hide others: a line that holds one says something else than people read.
+pub fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 fn word_at<'a>(line: &'a str, text: &'a str, number: usize) -> Word<'a> {
@@ -571,6 +627,7 @@ fn bound(platform: Platform, config: &mut Config, below: usize) {
     config.waiting.extend(cut.into_iter().map(|line| Waiting {
         origin: line.origin.into_owned(),
         reason: "the system's file allows less".into(),
+        reach: None,
     }));
     let ceiling = ceiling.to_vec();
     // Where lower files narrow, what they say counts; else the ceiling is the scope.

@@ -7,7 +7,7 @@ use std::rc::Rc;
 use blastradius_common::{Operation, Verdict, Zone};
 
 use crate::shell::value::Field;
-use crate::shell::world::World;
+use crate::shell::world::{Look, World};
 
 use super::effect::{Act, Base, Effect, Follow, Located, PathTarget, Selection};
 use super::mode::{Asker, Mode, Surface};
@@ -44,6 +44,8 @@ pub struct PathAnswer {
     pub zone: Zone,
     /// The line that decides it.
     pub origin: String,
+    /// Something is there.
+    pub exists: bool,
     /// What would happen, act by act.
     pub outcomes: Vec<Outcome>,
 }
@@ -63,14 +65,19 @@ pub struct Outcome {
 
 impl fmt::Display for PathAnswer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { asked, path, links, zone, origin, outcomes } = self;
+        let Self { asked, path, links, zone, origin, exists, outcomes } = self;
         writeln!(out, "{asked}")?;
         writeln!(out, "  path      {}", path.display())?;
         for hop in links {
             writeln!(out, "  link      {} → {}", hop.link.display(), hop.target.display())?;
         }
         writeln!(out, "  zone      {} ({origin})", zone.name())?;
-        for outcome in outcomes {
+        if !exists {
+            writeln!(out, "  note      nothing is there now; making it takes nothing from anyone")?;
+        }
+        // Cutting or overwriting what is not there only makes it.
+        let told = outcomes.iter().filter(|outcome| *exists || matches!(outcome.act, "remove" | "move"));
+        for outcome in told {
             let syscall = if outcome.syscall { "permitted" } else { "refused" };
             let (asked, alone) = (outcome.interactive.name(), outcome.unattended.name());
             writeln!(out, "  {:<8}  text {asked}, unattended {alone}, syscall {syscall}", outcome.act)?;
@@ -78,6 +85,12 @@ impl fmt::Display for PathAnswer {
         Ok(())
     }
 }
+
+/// In which order kinds of lines are told.
+const ORDER: &[&str] = &[
+    "error", "note", "none", "waiting", "scope", "denied", "deny", "confirm", "rule", "self", "history",
+    "state", "floor",
+];
 
 const ACTS: &[(&str, Act, Operation)] = &[
     ("remove", Act::Remove { recursive: true }, Operation::Remove),
@@ -118,9 +131,8 @@ impl Policy {
                 say("state", state.pattern.to_string(), format!("preset: {}", state.preset.tool));
             }
         }
-        for object in &self.floor_objects {
-            let why = if object.is_mount { "a mount point" } else { "never, by nobody" };
-            say("floor", object.path.display().to_string(), why.into());
+        for (why, objects) in self.floor_lines(world) {
+            say("floor", objects, why.into());
         }
         for line in &self.config.commands {
             say(line.verdict.name(), format!("command {}", line.glob), line.origin.clone());
@@ -138,7 +150,32 @@ impl Policy {
                 "work tree".into(),
             );
         }
+        // What people wrote and must look at comes first, what holds for everyone last.
+        lines.sort_by_key(|line| ORDER.iter().position(|kind| *kind == line.kind).unwrap_or(ORDER.len()));
         lines
+    }
+
+    /// Floor objects that are there, by what they are.
+    fn floor_lines(&self, world: &dyn World) -> Vec<(&'static str, String)> {
+        let mut kinds: [(&'static str, Vec<String>); 3] =
+            [("homes", Vec::new()), ("system roots", Vec::new()), ("mount points", Vec::new())];
+        for object in &self.floor_objects {
+            let kind = match object {
+                object if object.is_mount => 2,
+                object if self.homes.contains(&object.path) => 0,
+                _ => 1,
+            };
+            let there = kind != 1 || matches!(world.look(&object.path), Look::Found(_));
+            // What is mounted in a floor object of the system itself is told by it.
+            let told =
+                kind == 2 && ["/dev", "/proc", "/sys"].iter().any(|root| object.path.starts_with(root));
+            let shown = object.path.display().to_string();
+            if there && !told && !kinds[kind].1.contains(&shown) {
+                kinds[kind].1.push(shown);
+            }
+        }
+        let kinds = kinds.into_iter().filter(|(_, objects)| !objects.is_empty());
+        kinds.map(|(why, objects)| (why, objects.join(" "))).collect()
     }
 
     /// What the policy says of a path, relative ones read in `base`.
@@ -155,13 +192,14 @@ impl Policy {
             asked: text.into(),
             outcomes: outcomes.collect(),
             links: resolved.hops,
+            exists: resolved.meta.is_some(),
             path: resolved.path,
             zone: zone.zone,
             origin: zone.origin.into_owned(),
         }
     }
 
-    fn outcome(&self, world: &dyn World, path: &Path, act: Act, mode: Mode) -> Verdict {
+    pub(super) fn outcome(&self, world: &dyn World, path: &Path, act: Act, mode: Mode) -> Verdict {
         let target = PathTarget {
             operand: Field::literal(&path.to_string_lossy()),
             base: Base::Known(Rc::new("/".into())),
@@ -229,6 +267,31 @@ mod tests {
             (remove.interactive, remove.unattended, remove.syscall),
             (Verdict::Confirm, Verdict::Deny, false)
         );
+    }
+
+    #[test]
+    fn people_see_what_they_wrote_first_and_the_floor_in_three_lines_at_most() {
+        let world =
+            world().mount("/srv/disk", "ext4", 7).mount("/proc", "proc", 8).mount("/srv/disk", "ext4", 7);
+        let lines = Policy::load(&world, Start::default()).describe(&world);
+        let kinds: Vec<&str> = lines.iter().map(|line| line.kind).collect();
+        let first = |kind: &str| kinds.iter().position(|known| *known == kind).expect("told");
+        assert!(first("waiting") < first("scope") && first("scope") < first("denied"));
+        assert!(first("denied") < first("history") && first("state") < first("floor"));
+        let floor: Vec<&Described> = lines.iter().filter(|line| line.kind == "floor").collect();
+        assert!(floor.len() <= 3, "{floor:?}");
+        let mounts = floor.iter().find(|line| line.origin == "mount points").expect("told");
+        assert_eq!(mounts.what, "/srv/disk");
+    }
+
+    #[test]
+    fn of_what_is_not_there_only_loss_is_told() {
+        let world = world();
+        let policy = Policy::load(&world, Start::default());
+        let shown = policy.explain_path(&world, Path::new("/home/dev/p"), "secrets").to_string();
+        assert!(shown.contains("nothing is there now") && !shown.contains("truncate"), "{shown}");
+        let there = policy.explain_path(&world, Path::new("/home/dev/p"), ".blastradius").to_string();
+        assert!(there.contains("truncate") && !there.contains("nothing is there"), "{there}");
     }
 
     #[test]

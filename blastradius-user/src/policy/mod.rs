@@ -11,6 +11,7 @@
 //! | [`mod@resolve`], [`operand`] | which object does an operand name? |
 //! | [`mod@judge`] | what is the verdict on an effect? |
 //! | [`describe`] | what is in force, and what would happen to a path? |
+//! | [`suggest`] | which lines would have let an act pass? |
 //! | [`rules`], [`advice`] | what does a rule mean, and what could be done instead? |
 //!
 //! [`effect`] is what programs say they do, [`finding`] what the judge answers.
@@ -35,9 +36,17 @@ pub mod presets;
 pub mod resolve;
 pub mod rules;
 pub mod scope;
+pub mod suggest;
 pub mod trust;
 pub mod worktree;
 pub mod zones;
+
+#[cfg(test)]
+mod documented;
+#[cfg(test)]
+mod table;
+#[cfg(test)]
+mod widening;
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -183,6 +192,9 @@ impl Policy {
             let refuse = |path: &Path| {
                 floor::is_floor_by_place(self.platform, path)
                     || self.floor_below(path).is_some()
+                    || paths::starts_with(self.platform, &self.cwd, path)
+                    || self.tree.as_ref().is_some_and(|tree| paths::is_below(self.platform, &tree.root, path))
+                    || scope::is_standard_user_directory(self.platform, &self.homes, path)
                     || self.floor_objects.iter().any(|object| zones::is_same(self, &object.path, path))
             };
             presets::state_paths(world, self.home.as_deref(), &refuse)
@@ -207,12 +219,16 @@ fn with_targets(world: &dyn World, homes: Vec<PathBuf>) -> Vec<PathBuf> {
 /// Where the guard keeps what the session must not touch.
 fn own_paths(world: &dyn World, home: Option<&Path>, further: &[PathBuf]) -> Vec<PathBuf> {
     let mut own: Vec<PathBuf> = vec!["/etc/blastradius".into()];
-    let below = |variable: &str, otherwise: &str| {
+    // Where the variables point now, and where a process that does not have them would look.
+    for (variable, otherwise) in [("XDG_STATE_HOME", ".local/state"), ("XDG_CONFIG_HOME", ".config")] {
         let named = world.env(variable).map(|value| PathBuf::from(&*value)).filter(|path| path.is_absolute());
-        named.or_else(|| home.map(|home| home.join(otherwise))).map(|dir| dir.join("blastradius"))
-    };
-    own.extend(below("XDG_STATE_HOME", ".local/state"));
-    own.extend(below("XDG_CONFIG_HOME", ".config"));
+        let usual = home.map(|home| home.join(otherwise));
+        own.extend(named.into_iter().chain(usual).map(|dir| dir.join("blastradius")));
+    }
     own.extend(further.iter().cloned());
-    own.into_iter().map(|path| resolve(world, Path::new("/"), &path, Last::Kept).path).collect()
+    let mut own: Vec<PathBuf> =
+        own.into_iter().map(|path| resolve(world, Path::new("/"), &path, Last::Kept).path).collect();
+    own.sort();
+    own.dedup();
+    own
 }

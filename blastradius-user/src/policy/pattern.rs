@@ -29,6 +29,15 @@ impl Pattern {
     ///
     /// `fold`: letters are compared without case.
     pub fn new(text: &str, fold: bool) -> Self {
+        Self::below(Path::new("/"), text, fold)
+    }
+
+    /// Reads a pattern below a directory whose name is meant as it is, whatever characters it holds.
+    pub fn below(dir: &Path, text: &str, fold: bool) -> Self {
+        let dir = dir.components().filter_map(|component| match component {
+            Component::Normal(name) => Some(Part::Literal(name.into())),
+            _ => None,
+        });
         let mut names: Vec<&str> = text.split('/').filter(|name| !name.is_empty()).collect();
         let mut below_only = false;
         while names.last() == Some(&"**") {
@@ -40,7 +49,7 @@ impl Pattern {
             name if name.contains(['*', '?', '[']) => Part::Wild(name.into()),
             name => Part::Literal(OsStr::new(name).into()),
         });
-        Self { parts: parts.collect(), below_only, fold }
+        Self { parts: dir.chain(parts).collect(), below_only, fold }
     }
 
     /// Whether what lies below the match is meant, and not the match itself (`D/**`).

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::world::World;
+use crate::shell::world::{Platform, World};
 
 use super::paths::{depth, one_name};
 use super::pattern::Pattern;
@@ -49,7 +49,11 @@ pub const PRESETS: &[Preset] = &[
         &["pnpm"],
         &["~/.cache/pnpm", "~/.local/share/pnpm", "~/.pnpm-store", "~/Library/pnpm", "~/Library/Caches/pnpm"],
     ),
-    by_program("yarn", &["yarn"], &["~/.cache/yarn", "~/.yarn/berry/cache", "~/Library/Caches/Yarn"]),
+    by_program(
+        "yarn",
+        &["yarn"],
+        &["~/.cache/yarn", "~/.yarn/berry/cache", "~/Library/Caches/Yarn", "$YARN_CACHE_FOLDER"],
+    ),
     by_program("corepack", &["corepack"], &["~/.cache/node/corepack"]),
     by_program("bun", &["bun"], &["~/.bun/install/cache"]),
     by_program("deno", &["deno"], &["~/.cache/deno", "$DENO_DIR", "~/Library/Caches/deno"]),
@@ -86,7 +90,11 @@ pub const PRESETS: &[Preset] = &[
     by_program("poetry", &["poetry"], &["~/.cache/pypoetry", "~/Library/Caches/pypoetry"]),
     by_program("pipx", &["pipx"], &["~/.local/pipx", "~/.local/share/pipx"]),
     by_program("pre-commit", &["pre-commit"], &["~/.cache/pre-commit"]),
-    by_program("pyenv", &["pyenv"], &["~/.pyenv/versions", "~/.pyenv/shims"]),
+    by_program(
+        "pyenv",
+        &["pyenv"],
+        &["~/.pyenv/versions", "~/.pyenv/shims", "$PYENV_ROOT/versions", "$PYENV_ROOT/shims"],
+    ),
     Preset {
         tool: "conda",
         programs: &["conda", "mamba", "micromamba"],
@@ -118,9 +126,16 @@ pub const PRESETS: &[Preset] = &[
     by_program(
         "gradle",
         &["gradle", "java"],
-        &["~/.gradle/caches", "~/.gradle/daemon", "~/.gradle/wrapper", "~/.gradle/native"],
+        &[
+            "~/.gradle/caches",
+            "~/.gradle/daemon",
+            "~/.gradle/wrapper",
+            "~/.gradle/native",
+            "$GRADLE_USER_HOME/caches",
+            "$GRADLE_USER_HOME/wrapper",
+        ],
     ),
-    by_program("maven", &["mvn", "java"], &["~/.m2/repository"]),
+    by_program("maven", &["mvn", "java"], &["~/.m2/repository", "~/.m2/wrapper"]),
     by_program("ccache", &["ccache"], &["~/.ccache", "~/.cache/ccache", "$CCACHE_DIR"]),
     by_program("bazel", &["bazel", "bazelisk"], &["~/.cache/bazel", "~/.cache/bazelisk"]),
     by_program(
@@ -143,16 +158,35 @@ pub const PRESETS: &[Preset] = &[
     ),
     by_program("puppeteer", &["puppeteer", "npx", "node"], &["~/.cache/puppeteer", "$PUPPETEER_CACHE_DIR"]),
     by_program("cypress", &["cypress", "npx", "node"], &["~/.cache/Cypress", "~/Library/Caches/Cypress"]),
+    by_program("selenium", &["chromedriver", "geckodriver", "selenium-manager"], &["~/.cache/selenium"]),
+    by_program(
+        "chromium",
+        &["chromium", "chromium-browser", "google-chrome"],
+        &["~/.cache/chromium", "~/.cache/google-chrome"],
+    ),
+    by_program("firefox", &["firefox"], &["~/.cache/mozilla"]),
     by_program("electron", &["npx", "node"], &["~/.cache/electron", "~/.cache/electron-builder"]),
     by_program("neovim", &["nvim"], &["~/.local/state/nvim/swap", "~/.cache/nvim"]),
+    by_program("vim", &["vim"], &["~/.cache/vim"]),
+    by_program("emacs", &["emacs"], &["~/.cache/emacs", "~/.emacs.d/eln-cache"]),
     by_program("vscode", &["code"], &["~/.config/Code/Cache", "~/.config/Code/CachedData"]),
+    by_program("zed", &["zed"], &["~/.cache/zed"]),
+    by_program(
+        "jetbrains",
+        &["idea", "pycharm", "clion", "goland", "webstorm", "rustrover"],
+        &["~/.cache/JetBrains"],
+    ),
+    by_program("amp", &["amp"], &["~/.cache/amp"]),
     by_program(
         "claude",
         &["claude"],
         &["~/.claude/shell-snapshots", "~/.claude/statsig", "~/.cache/claude-cli-nodejs"],
     ),
     by_program("codex", &["codex"], &["~/.codex/log", "~/.codex/tmp"]),
+    by_program("copilot", &["copilot"], &["~/.cache/github-copilot"]),
     by_program("gemini", &["gemini"], &["~/.gemini/tmp"]),
+    by_program("opencode", &["opencode"], &["~/.cache/opencode"]),
+    by_program("qwen", &["qwen"], &["~/.qwen/tmp"]),
 ];
 
 /// Whether the tool is there.
@@ -175,38 +209,40 @@ pub struct StatePath {
 /// A variable's value counts only where it is a place of its own: absolute, at least two components deep.
 pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path) -> bool) -> Vec<StatePath> {
     let platform = world.platform();
-    let fold = platform == crate::shell::world::Platform::MacOs;
+    let fold = platform == Platform::MacOs;
     let mut paths = Vec::new();
     for preset in PRESETS {
-        for text in preset.paths {
-            let Some(path) = absolute(world, home, text) else { continue };
-            let path = one_name(platform, super::paths::normalise(&path));
+        let elsewhere = |text: &&&str| text.starts_with("~/Library/") && platform == Platform::Linux;
+        for text in preset.paths.iter().filter(|text| !elsewhere(text)) {
+            let Some((base, rest)) = anchor(world, home, text) else { continue };
+            let path = one_name(platform, super::paths::normalise(&base.join(rest)));
             if depth(&path) < 2 || text.starts_with('$') && refuse(&path) {
                 continue;
             }
-            paths.push(StatePath { preset, pattern: Pattern::new(&path.to_string_lossy(), fold) });
+            let base = one_name(platform, super::paths::normalise(&base));
+            paths.push(StatePath { preset, pattern: Pattern::below(&base, rest, fold) });
         }
     }
     paths
 }
 
-fn absolute(world: &dyn World, home: Option<&Path>, text: &str) -> Option<PathBuf> {
+/// The directory that a path of the table begins with, whose name is meant as it is, and the rest.
+fn anchor<'t>(world: &dyn World, home: Option<&Path>, text: &'t str) -> Option<(PathBuf, &'t str)> {
     if let Some(rest) = text.strip_prefix("~/") {
-        return Some(home?.join(rest));
+        return Some((home?.to_path_buf(), rest));
     }
     if let Some(rest) = text.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
         let value = world.env(name)?;
         let value = Path::new(&*value);
-        return value.is_absolute().then(|| value.join(rest));
+        return value.is_absolute().then(|| (value.to_path_buf(), rest));
     }
-    Some(text.into())
+    Some((PathBuf::from("/"), text.trim_start_matches('/')))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shell::world::Platform;
     use crate::shell::world::memory::MemoryWorld;
 
     fn world() -> MemoryWorld {
@@ -229,6 +265,96 @@ mod tests {
         let has = |path: &str| paths.iter().any(|state| state.pattern.literal() == Some(path.into()));
         assert!(!has("/home/dev") && !has("/registry") && !has("/cache"));
         assert!(has("/usr/local/lib/node_modules"));
+    }
+
+    /// The tools that a developer's machine is expected to hold.
+    const EXPECTED: &[&str] = &[
+        "npm",
+        "pnpm",
+        "yarn",
+        "cargo",
+        "rustup",
+        "pip",
+        "uv",
+        "pyenv",
+        "conda",
+        "nvm",
+        "go",
+        "gradle",
+        "maven",
+        "ccache",
+        "neovim",
+        "vscode",
+        "playwright",
+        "puppeteer",
+        "claude",
+        "codex",
+        "gemini",
+    ];
+
+    #[test]
+    fn every_expected_tool_has_a_row_and_no_tool_two() {
+        for tool in EXPECTED {
+            assert_eq!(PRESETS.iter().filter(|preset| preset.tool == *tool).count(), 1, "{tool}");
+        }
+    }
+
+    /// A machine on which one tool is there, and where its first path below the home leads to.
+    fn with(preset: &Preset, present: bool, denied: bool) -> Option<(MemoryWorld, String)> {
+        let here = |path: &&&str| path.starts_with("~/") && !path.starts_with("~/Library/");
+        let owned = preset.paths.iter().find(here)?.replacen('~', "/home/dev", 1);
+        let mut world = MemoryWorld::new(Platform::Linux)
+            .account("dev", "/home/dev")
+            .env("HOME", "/home/dev")
+            .env("PATH", "/usr/bin")
+            .work_tree("/home/dev/p")
+            .cwd("/home/dev/p");
+        if present {
+            world = match (preset.programs.first(), preset.variables.first()) {
+                (Some(program), _) => world.file(&format!("/usr/bin/{program}"), ""),
+                (None, Some(variable)) => world.env(variable, "/home/dev/.moved/elsewhere"),
+                (None, None) => world,
+            };
+        }
+        if denied {
+            world = world.file("/home/dev/p/.blastradius", &format!("deny {owned}"));
+        }
+        Some((world, owned.replace('*', ".11")))
+    }
+
+    #[test]
+    fn a_tools_own_is_state_where_the_tool_is_and_only_there_and_deny_beats_it() {
+        use crate::policy::{Policy, Start};
+        use blastradius_common::Zone;
+        for preset in PRESETS {
+            let zone = |present, denied| {
+                let (world, owned) = with(preset, present, denied)?;
+                let policy = Policy::load(&world, Start::default());
+                let at = |path: String| policy.zone(&world, Path::new(&path)).zone;
+                Some((at(owned.clone()), at(format!("{owned}/x/y"))))
+            };
+            let Some(there) = zone(true, false) else { continue };
+            assert_eq!(there, (Zone::State, Zone::State), "{}", preset.tool);
+            let (own, below) = zone(false, false).expect("as before");
+            assert!(own != Zone::State && below != Zone::State, "{} is not there", preset.tool);
+            assert_eq!(zone(true, true), Some((Zone::Denied, Zone::Denied)), "{} is denied", preset.tool);
+        }
+    }
+
+    #[test]
+    fn scope_shows_the_state_of_tools_that_are_there_and_of_no_others() {
+        use crate::policy::{Policy, Start};
+        let shown = |preset: &Preset, present| {
+            let (world, _) = with(preset, present, false)?;
+            let lines = Policy::load(&world, Start::default()).describe(&world);
+            let origin = format!("preset: {}", preset.tool);
+            Some(lines.iter().filter(|line| line.kind == "state" && line.origin == origin).count())
+        };
+        for preset in PRESETS {
+            let Some(there) = shown(preset, true) else { continue };
+            assert!(there > 0, "{}", preset.tool);
+            assert_eq!(shown(preset, false), Some(0), "{}", preset.tool);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::world::{Platform, World};
+use crate::shell::world::{Look, Platform, World};
 
 use super::floor;
 use super::paths::{depth, is_below, same, starts_with};
@@ -117,7 +117,9 @@ fn scratch(world: &dyn World, homes: &[PathBuf], scope: &mut DefaultScope) {
         }
         let path = resolve(world, Path::new("/"), value, Last::Followed).path;
         let known = scope.roots.iter().any(|root| same(platform, &root.path, &path));
-        if known || !may_be_scratch(platform, homes, &path, *name == "TMPDIR") {
+        // A CI job's directory may be its work tree; scratch is none.
+        let is_tree = *name == "TMPDIR" && !matches!(world.look(&path.join(".git")), Look::Absent);
+        if known || is_tree || !may_be_scratch(platform, homes, &path, *name == "TMPDIR") {
             continue;
         }
         scope.roots.push(ScopeRoot {
@@ -146,7 +148,8 @@ fn may_be_scratch(platform: Platform, homes: &[PathBuf], path: &Path, temporary:
         && (temporary || !in_home)
 }
 
-fn is_standard_user_directory(platform: Platform, homes: &[PathBuf], path: &Path) -> bool {
+/// Whether it is a directory of a home that people fill by hand.
+pub(super) fn is_standard_user_directory(platform: Platform, homes: &[PathBuf], path: &Path) -> bool {
     homes
         .iter()
         .any(|home| STANDARD_USER_DIRECTORIES.iter().any(|name| same(platform, path, &home.join(name))))
@@ -159,33 +162,37 @@ fn is_persons_home(platform: Platform, home: &Path) -> bool {
         .any(|parent| starts_with(platform, home, Path::new(parent)))
 }
 
-fn project(platform: Platform, homes: &[PathBuf], tree: &WorkTree, scope: &mut DefaultScope) {
-    let root = &tree.root;
+/// Whether a work tree may be scope, and if so, whether its dotfiles are a home's settings (a container's home that is a
+/// work tree).
+pub(super) fn project_root(platform: Platform, homes: &[PathBuf], root: &Path) -> Result<bool, &'static str> {
     let home = homes.iter().find(|home| same(platform, home, root));
     let holds_home = homes.iter().any(|home| is_below(platform, home, root));
     let is_system_root =
         floor::system_roots(platform).iter().any(|floor| same(platform, root, Path::new(floor)));
-    let refused = if depth(root) == 0 {
-        Some("the work tree is the root directory")
+    if depth(root) == 0 {
+        Err("the work tree is the root directory")
     } else if home.is_some_and(|home| is_persons_home(platform, home)) {
-        Some("the work tree is a home")
+        Err("the work tree is a home")
     } else if holds_home {
-        Some("the work tree holds a home")
+        Err("the work tree holds a home")
     } else if is_system_root {
-        Some("the work tree is a system root")
+        Err("the work tree is a system root")
     } else {
-        None
-    };
-    if let Some(why) = refused {
-        scope.refused = Some(format!("{why} ({}): no scope", root.display()));
-        return;
+        Ok(home.is_some())
     }
-    scope.roots.push(ScopeRoot {
-        path: root.clone(),
-        kind: RootKind::Project,
-        origin: "default scope: the git work tree".into(),
-        dots_are_config: home.is_some(),
-    });
+}
+
+fn project(platform: Platform, homes: &[PathBuf], tree: &WorkTree, scope: &mut DefaultScope) {
+    let root = &tree.root;
+    match project_root(platform, homes, root) {
+        Ok(dots_are_config) => scope.roots.push(ScopeRoot {
+            path: root.clone(),
+            kind: RootKind::Project,
+            origin: "default scope: the git work tree".into(),
+            dots_are_config,
+        }),
+        Err(why) => scope.refused = Some(format!("{why} ({}): no scope", root.display())),
+    }
 }
 
 fn start_directory(platform: Platform, homes: &[PathBuf], cwd: &Path, scope: &mut DefaultScope) {

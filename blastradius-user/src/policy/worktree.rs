@@ -108,6 +108,47 @@ fn common_dir(world: &dyn World, git_dir: &Path) -> PathBuf {
     }
 }
 
+/// What git puts into a git directory, besides [`HISTORY_NAMES`], locks and the names that [`is_gits_own`] knows by form.
+const GIT_NAMES: &[&str] = &[
+    "COMMIT_EDITMSG",
+    "branches",
+    "commondir",
+    "config.worktree",
+    "description",
+    "gc.log",
+    "gc.pid",
+    "gitdir",
+    "hooks",
+    "index",
+    "info",
+    "lfs",
+    "modules",
+    "rebase-apply",
+    "rebase-merge",
+    "rr-cache",
+    "sequencer",
+    "shallow",
+    "worktrees",
+];
+
+/// Whether `dir` is the git directory of something: it is called as git calls them, or holds what git puts there and
+/// nothing else.
+pub fn is_git_dir(world: &dyn World, dir: &Path) -> bool {
+    let has = |name: &str| exists(world, &dir.join(name));
+    if !has("HEAD") || !(has("commondir") || has("objects") && has("refs")) {
+        return false;
+    }
+    let called = dir.iter().any(|name| name.as_encoded_bytes().ends_with(b".git"));
+    let entries = || world.read_dir(dir, GIT_NAMES.len() * 8).unwrap_or_default();
+    called || entries().iter().all(|(name, _)| name.to_str().is_some_and(is_gits_own))
+}
+
+/// Whether git itself may have put an entry of this name into a git directory.
+fn is_gits_own(name: &str) -> bool {
+    let by_form = [".lock", "_HEAD", "_MSG", "_MODE", "_RR"].iter().any(|end| name.ends_with(end));
+    by_form || name.starts_with("BISECT_") || HISTORY_NAMES.contains(&name) || GIT_NAMES.contains(&name)
+}
+
 fn exists(world: &dyn World, path: &Path) -> bool {
     matches!(world.look(path), Look::Found(_))
 }

@@ -10,7 +10,7 @@ use super::marks::{Answer, Marks, Origin, PatternMark, Stated};
 use super::paths::{depth, is_below, same, starts_with};
 use super::pattern::Pattern;
 use super::scope::DefaultScope;
-use super::worktree::{HISTORY_NAMES, Tie, WorkTree};
+use super::worktree::{HISTORY_NAMES, Tie, WorkTree, is_git_dir};
 use super::{Policy, floor, presets};
 
 /// The zone of a path, and the line of policy that decides it.
@@ -159,6 +159,8 @@ fn lay_scope(ground: &Ground<'_>, marks: &mut Marks) {
         marks.below(&root.path, Zone::Scope, root.origin.clone());
         if root.dots_are_config {
             marks.dots(&root.path, Zone::Config, "dotfiles of a home");
+            // What is no history of it is the project's, although its name begins with a dot.
+            marks.below(&root.path.join(".git"), Zone::Scope, root.origin.clone());
         }
         marks.ancestors(&root.path, &format!("holds the scope root {}", root.path.display()).into());
     }
@@ -252,26 +254,38 @@ fn lay_history(ground: &Ground<'_>, tree: &WorkTree, marks: &mut Marks) {
     let origin: Origin = format!("history of the repository {}", root.display()).into();
     let dirs = if git_dir == common_dir { vec![git_dir] } else { vec![git_dir, common_dir] };
     for dir in dirs {
-        lay_git_dir(marks, dir, *tie, root, &origin);
+        lay_git_dir(marks, dir, &origin);
+        // The rest of a git directory that lies elsewhere is scope, as it is inside the work tree.
+        if *tie == Tie::File && !dir.starts_with(root) && is_nothing_else(ground, dir) {
+            marks.below(dir, Zone::Scope, origin.clone());
+        }
     }
     if *tie == Tie::File {
         marks.own(&root.join(".git"), Zone::Root, origin.clone());
     }
     for module in submodules(ground.world, common_dir) {
-        lay_git_dir(marks, &module, Tie::Directory, root, &origin);
+        lay_git_dir(marks, &module, &origin);
     }
 }
 
-fn lay_git_dir(marks: &mut Marks, dir: &Path, tie: Tie, root: &Path, origin: &Origin) {
+/// Whether a directory that a `.git` file names is a git directory and nothing else. The file is anybody's to write: what
+/// it names must not become scope because somebody put a `HEAD` beside the photos.
+fn is_nothing_else(ground: &Ground<'_>, dir: &Path) -> bool {
+    let platform = ground.world.platform();
+    let holds_home = ground.homes.iter().any(|home| starts_with(platform, home, dir));
+    !holds_home
+        && !floor::is_floor_by_place(platform, dir)
+        && !floor::system_roots(platform).iter().any(|root| same(platform, dir, Path::new(root)))
+        && !ground.mounts.iter().any(|mount| same(platform, dir, &mount.path))
+        && is_git_dir(ground.world, dir)
+}
+
+fn lay_git_dir(marks: &mut Marks, dir: &Path, origin: &Origin) {
     for name in HISTORY_NAMES {
         marks.name(&dir.join(name), Zone::History, origin.clone());
     }
     marks.own(dir, Zone::Root, origin.clone());
     marks.ancestors(dir, origin);
-    // The rest of a git directory that lies elsewhere is scope, as it is inside the work tree.
-    if tie == Tie::File && !dir.starts_with(root) {
-        marks.below(dir, Zone::Scope, origin.clone());
-    }
 }
 
 /// How many submodules are looked for.

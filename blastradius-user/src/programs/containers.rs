@@ -31,6 +31,9 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("lxc-attach", lxc_attach),
     ("lxc-destroy", verb),
     ("helm", verb),
+    ("helmfile", verb),
+    ("flux", verb),
+    ("xcrun", verb),
     ("kind", verb),
     ("k3d", verb),
     ("argocd", verb),
@@ -316,7 +319,10 @@ fn compose(call: &Call<'_>, machine: &mut dyn Machine) {
 /// kubectl(1): `exec POD -- COMMAND`, and what it deletes.
 fn kubectl(call: &Call<'_>, machine: &mut dyn Machine) {
     let words = Words::sort(call.args, KUBECTL_VALUED);
-    if !words.begin_with("exec") {
+    // `debug node/NAME` mounts the node's root below /host.
+    let runs = words.begin_with("exec")
+        || words.begin_with("debug") && call.args.iter().any(|arg| word(arg) == "--");
+    if !runs {
         let _spoke = verbs::read(TOOLS, &Call { name: "kubectl", args: call.args }, machine);
         return;
     }
@@ -487,6 +493,23 @@ static TOOLS: &[Tool] = &[
             sent("install|upgrade|rollback|push", "changes a release"),
         ],
     ),
+    tool(
+        &["helmfile"],
+        &["-f", "--file", "-e", "--environment", "-l", "--selector", "-n", "--namespace"],
+        &[
+            lost("destroy|delete", "deletes releases and their objects"),
+            sent("apply|sync", "changes releases"),
+        ],
+    ),
+    tool(
+        &["flux"],
+        &["-n", "--namespace", "--context"],
+        &[
+            lost("uninstall", "removes the controllers and their objects"),
+            lost("delete", "deletes objects of a cluster"),
+        ],
+    ),
+    tool(&["xcrun"], &["--sdk"], &[lost("simctl erase|delete", "deletes simulated devices with their data")]),
     tool(
         &["argocd"],
         &["--server", "--auth-token"],

@@ -35,6 +35,13 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("pg_dropcluster", verb),
     ("pg_resetwal", verb),
     ("influx", verb),
+    ("influx", client),
+    ("mongorestore", verb),
+    ("sqlx", verb),
+    ("diesel", verb),
+    ("wp", verb),
+    ("drush", verb),
+    ("console", verb),
     ("rails", verb),
     ("rake", verb),
     ("artisan", verb),
@@ -166,6 +173,19 @@ static CLIENTS: &[Client] = &[
         ]),
         text: &["query", "Q", "execute"],
         file: &["file", "queries-file"],
+        text_operands: None,
+    },
+    Client {
+        names: &["influx"],
+        language: Language::Sql,
+        grammar: Grammar::new(&[
+            value("", "execute"),
+            value("", "host|port|database|username|password|format|precision"),
+            flag("", "ssl|pretty"),
+        ])
+        .single_dash(),
+        text: &["execute"],
+        file: &[],
         text_operands: None,
     },
     Client {
@@ -429,6 +449,20 @@ static TOOLS: &[Tool] = &[
         &["-d", "-h", "-p", "-U"],
         &[lost("", "drops what it restores first").with(&["-c", "--clean"])],
     ),
+    tool(
+        &["mongorestore"],
+        &["--host", "--port", "--uri", "-d", "--db", "-u", "-p"],
+        &[lost("", "drops what it restores first").with(&["--drop"])],
+    ),
+    tool(&["sqlx", "diesel"], &["-D", "--database-url"], &[lost("database drop|reset", DROPS)]),
+    tool(
+        &["wp"],
+        &["--path", "--url", "--ssh"],
+        &[lost("db drop|reset|clean", DROPS), lost("site empty|delete", "empties a site")],
+    ),
+    tool(&["drush"], &["-r", "--root", "-l", "--uri"], &[lost("sql-drop|sql:drop", DROPS)]),
+    // Symfony's bin/console.
+    tool(&["console"], &["-e", "--env"], &[lost("doctrine:database:drop|doctrine:schema:drop", DROPS)]),
     tool(&["pg_dropcluster"], &[], &[lost("*", DROPS)]),
     tool(&["pg_resetwal"], &[], &[lost("*", "discards the log of a database")]),
     tool(

@@ -4,10 +4,12 @@ use crate::policy::effect::{Act, Follow};
 use crate::programs::landing::Landing;
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::{Call, Machine, Program, acts};
+use crate::shell::value::Field;
 
 /// The family's programs.
 pub const PROGRAMS: &[(&str, Program)] = &[
     ("mv", mv),
+    ("mmv", mmv),
     ("rename", rename),
     ("prename", rename),
     ("file-rename", rename),
@@ -49,10 +51,35 @@ pub fn mv(call: &Call<'_>, machine: &mut dyn Machine) {
     }
     let spares = parsed.last_of(&["n", "f", "i"]).is_some_and(|seen| seen.option.is("n"));
     for landed in landing.names(machine) {
+        // `.` has no name of its own inside a directory: it is the directory, which mv(1) does not take over.
+        if landing.inside && landed.name == landing.target {
+            continue;
+        }
         if !spares {
             acts::path(machine, Act::Replace, &landed.name, Follow::Never);
         }
         machine.takes_in(&landed.name);
+    }
+}
+
+/// mmv(1): `FROM-PATTERN TO-PATTERN`, the first of which it matches itself.
+fn mmv(call: &Call<'_>, machine: &mut dyn Machine) {
+    static MMV: Grammar = Grammar::new(&[flag("mxraclsodpgtvDhn", "")]);
+    let parsed = MMV.read(call.args);
+    if parsed.has("n") || parsed.informs() {
+        return;
+    }
+    if let [from, _] = parsed.operands.as_slice() {
+        let name = from.as_known().map(std::borrow::Cow::into_owned);
+        // What a pattern may match lies in the directory in front of its first wildcard.
+        let named = name.as_deref().map(|name| match name.find(['*', '?', '[', ';']) {
+            Some(wild) => name[..wild]
+                .rsplit_once('/')
+                .map_or(".", |(directory, _)| if directory.is_empty() { "/" } else { directory }),
+            None => name,
+        });
+        let operand = named.map_or_else(|| (*from).clone(), Field::literal);
+        acts::path(machine, Act::Move, &operand, Follow::Never);
     }
 }
 

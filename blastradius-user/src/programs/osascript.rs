@@ -11,7 +11,7 @@ use crate::shell::value::{Abstract, Field};
 
 /// The programs of this family.
 pub const PROGRAMS: &[(&str, Program)] =
-    &[("osascript", osascript), ("pwsh", powershell), ("powershell", powershell)];
+    &[("osascript", osascript), ("pwsh", powershell), ("powershell", powershell), ("cmd", cmd)];
 
 /// osascript(1): `-e LINE …`, a file, or standard input.
 fn osascript(call: &Call<'_>, machine: &mut dyn Machine) {
@@ -153,7 +153,45 @@ fn expanded(path: &str, machine: &dyn Machine) -> Field {
         let text = Abstract::unknown(crate::shell::value::Cause::NotModelled(path.into()));
         return Field { text, glob: None, source: path.into(), tilde: false };
     }
-    Field::literal(path)
+    drive(path).map_or_else(|| Field::literal(path), |path| Field::literal(&path))
+}
+
+/// `C:\Users` is `/mnt/c/Users` where Windows' programs are called from Linux.
+fn drive(path: &str) -> Option<String> {
+    let mut letters = path.chars();
+    let letter = letters.next().filter(char::is_ascii_alphabetic)?.to_ascii_lowercase();
+    let rest = letters.as_str().strip_prefix(':')?;
+    Some(format!("/mnt/{letter}/{}", rest.replace('\\', "/").trim_start_matches('/')))
+}
+
+/// cmd.exe: `/c TEXT`.
+fn cmd(call: &Call<'_>, machine: &mut dyn Machine) {
+    let words: Vec<_> = call.args.iter().map(word).collect();
+    let Some(place) = words.iter().position(|arg| matches!(&*arg.to_lowercase(), "/c" | "/k")) else {
+        return;
+    };
+    let text = words.get(place + 1..).unwrap_or_default().join(" ");
+    for statement in text.split(['&', '|', '\n']) {
+        let mut words = statement.split_whitespace();
+        let Some(name) = words.next() else { continue };
+        let (switches, paths): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('/'));
+        let recursive = switches.iter().any(|switch| switch.eq_ignore_ascii_case("/s"));
+        match name.to_lowercase().as_str() {
+            "rd" | "rmdir" | "del" | "erase" => {
+                for path in paths {
+                    let path = path.trim_matches('"');
+                    let operand =
+                        drive(path).map_or_else(|| Field::literal(path), |path| Field::literal(&path));
+                    acts::path(machine, Act::Remove { recursive }, &operand, Follow::Never);
+                }
+            }
+            "format" => {
+                acts::thing(machine, RuleId::StorageStack, "erases a disk or partition", paths.join(" "))
+            }
+            "shutdown" => acts::thing(machine, RuleId::PowerState, "stops the machine", name.to_owned()),
+            _ => {}
+        }
+    }
 }
 
 #[cfg(test)]

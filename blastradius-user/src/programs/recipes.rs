@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::policy::effect::Base;
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::verbs::word;
-use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, git, inline, packages};
+use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts, git, inline, packages};
 use crate::shell::value::{Abstract, Cause, Field};
 
 mod makefile;
@@ -74,10 +74,22 @@ fn make(call: &Call<'_>, machine: &mut dyn Machine) {
         // The order in which GNU make looks for them.
         None => vec!["GNUmakefile", "makefile", "Makefile"],
     };
-    let files: Vec<Field> = names.iter().filter_map(|name| file_in(&base, name)).collect();
-    let read = files.iter().find_map(|file| Some((file.clone(), machine.read_file(file)?)));
-    let Some((file, text)) = read else { return };
+    let (file, text) = match (given.as_deref(), machine.stdin()) {
+        (Some("-" | "/dev/stdin"), Input::Text(text)) => (Field::literal("-"), text),
+        _ => {
+            let files: Vec<Field> = names.iter().filter_map(|name| file_in(&base, name)).collect();
+            let read = files.iter().find_map(|file| Some((file.clone(), machine.read_file(file)?)));
+            read.unwrap_or_else(|| (Field::literal("--eval"), Abstract::default()))
+        }
+    };
     let Some(text) = text.as_known() else { return };
+    let mut whole = String::new();
+    for line in parsed.values("eval").filter_map(Field::as_known) {
+        whole.push_str(&line);
+        whole.push('\n');
+    }
+    whole.push_str(&text);
+    let text = whole;
     let mut makefile = makefile::Makefile::read(&text);
     let mut targets = Vec::new();
     for operand in &parsed.operands {
@@ -85,6 +97,9 @@ fn make(call: &Call<'_>, machine: &mut dyn Machine) {
             Some((name, value)) => makefile.set(&name, value),
             None => targets.push(word(operand).into_owned()),
         }
+    }
+    for text in makefile.read_time(machine) {
+        machine.run_text(&text, Dialect::Posix, Vec::new(), surroundings(&base, &file));
     }
     for line in makefile.recipes(&targets, machine) {
         machine.run_text(&line, Dialect::Posix, Vec::new(), surroundings(&base, &file));
@@ -189,6 +204,41 @@ fn cargo(call: &Call<'_>, machine: &mut dyn Machine) {
     acts::remove(machine, &directory, true);
 }
 
+/// Scripts of `package.json` that run when its dependencies are installed.
+const INSTALL_HOOKS: &[&str] =
+    &["preinstall", "install", "postinstall", "preprepare", "prepare", "postprepare"];
+
+/// Programs of packages that remove or carry commands: `yarn rimraf dist`.
+const PACKAGE_PROGRAMS: &[&str] = &[
+    "rimraf",
+    "del-cli",
+    "del",
+    "trash",
+    "trash-cli",
+    "shx",
+    "cross-env",
+    "concurrently",
+    "nodemon",
+    "dotenv",
+    "env-cmd",
+    "tsx",
+    "ts-node",
+    "node",
+    "prisma",
+    "sequelize",
+    "sequelize-cli",
+    "typeorm",
+    "knex",
+    "cdk",
+    "sls",
+    "serverless",
+    "wrangler",
+    "vercel",
+    "netlify",
+    "firebase",
+    "supabase",
+];
+
 /// Verbs that run a script of their own name.
 const SCRIPT_VERBS: &[&str] = &["test", "start", "stop", "restart"];
 
@@ -229,13 +279,37 @@ fn node_scripts(call: &Call<'_>, machine: &mut dyn Machine) {
         verb if SCRIPT_VERBS.contains(&verb) => (verb.to_owned(), rest),
         // yarn, pnpm and bun run a script whose name is no verb of theirs.
         verb if call.name != "npm" => (verb.to_owned(), rest),
+        "install" | "i" | "ci" | "add" if call.name == "npm" => {
+            // Without a package it is the project's own dependencies, and the project's own hooks run.
+            if rest.iter().all(|arg| word(arg).starts_with('-')) && !parsed.has("ignore-scripts") {
+                for hook in INSTALL_HOOKS {
+                    run_hook(machine, &base, hook);
+                }
+            }
+            return packages::manage(call, machine);
+        }
         _ => return packages::manage(call, machine),
     };
     if !run_script(machine, &base, &script, args) {
         if call.name == "bun" && script.ends_with(['s', 'x']) && script.contains('.') {
             return inline::javascript_file(&Field::literal(&script), args, machine);
         }
+        // yarn and pnpm run a package's program by its name.
+        if call.name != "npm" && PACKAGE_PROGRAMS.contains(&script.as_str()) {
+            let argv = [&[Field::literal(&script)], args].concat();
+            return machine.run_argv(argv, Surroundings { cwd: Some(base), ..Surroundings::default() });
+        }
         packages::manage(call, machine);
+    }
+}
+
+/// Runs one script of `package.json`, without what runs before and after it.
+fn run_hook(machine: &mut dyn Machine, base: &Base, name: &str) {
+    let Some(file) = file_in(base, "package.json") else { return };
+    let Some(text) = machine.read_file(&file) else { return };
+    let Some(scripts) = text.as_known().and_then(|text| scripts_of(&text)) else { return };
+    for (_, script) in scripts.iter().filter(|(known, _)| known == name) {
+        machine.run_text(&Abstract::known(script), Dialect::Posix, Vec::new(), surroundings(base, &file));
     }
 }
 

@@ -8,8 +8,15 @@ use crate::programs::{Call, Dialect, Machine, Program, Surroundings, shells, wor
 use crate::shell::value::Field;
 
 /// The family's programs.
-pub const PROGRAMS: &[(&str, Program)] =
-    &[("ssh", ssh), ("autossh", ssh), ("mosh", mosh), ("adb", adb), ("vagrant", vagrant)];
+pub const PROGRAMS: &[(&str, Program)] = &[
+    ("ssh", ssh),
+    ("autossh", ssh),
+    ("mosh", mosh),
+    ("adb", adb),
+    ("vagrant", vagrant),
+    ("ansible", ansible),
+    ("salt", salt),
+];
 
 static SSH: Grammar = Grammar::new(&[
     value("o", ""),
@@ -101,6 +108,41 @@ fn vagrant(call: &Call<'_>, machine: &mut dyn Machine) {
             Vec::new(),
             there(&Field::literal("the virtual machine")),
         );
+    }
+}
+
+/// ansible(1): `-m shell -a TEXT`; without `-m` the module is `command`.
+fn ansible(call: &Call<'_>, machine: &mut dyn Machine) {
+    static ANSIBLE: Grammar = Grammar::new(&[
+        value("m", "module-name"),
+        value("a", "args"),
+        value(
+            "ifMPBtTeulpc",
+            "inventory|forks|module-path|poll|background|tree|timeout|extra-vars|user|limit",
+        ),
+        flag("C", "check"),
+        flag("bkKovD", "become|ask-pass|ask-become-pass|one-line|diff|list-hosts|syntax-check"),
+    ]);
+    let parsed = ANSIBLE.read(call.args);
+    if parsed.informs() || parsed.has("check") {
+        return;
+    }
+    let module = parsed.known("module-name");
+    let runs = matches!(module.as_deref(), None | Some("command" | "shell" | "raw" | "win_shell"));
+    if let (true, Some(text), Some(hosts)) = (runs, parsed.value("args"), parsed.operands.first()) {
+        machine.run_text(&text.text, Dialect::Posix, Vec::new(), there(hosts));
+    }
+}
+
+/// salt(1): `salt TARGET cmd.run TEXT`.
+fn salt(call: &Call<'_>, machine: &mut dyn Machine) {
+    static SALT: Grammar =
+        Grammar::new(&[value("tcbN", "timeout|config-dir|batch|out"), flag("vsELGCI", "verbose|async")]);
+    let parsed = SALT.read(call.args);
+    if let [hosts, module, text, ..] = parsed.operands.as_slice()
+        && matches!(module.as_known().as_deref(), Some("cmd.run" | "cmd.shell" | "cmd.run_all"))
+    {
+        machine.run_text(&text.text, Dialect::Posix, Vec::new(), there(hosts));
     }
 }
 

@@ -58,6 +58,10 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("debugfs", writer),
     ("sg_format", writer),
     ("sg_sanitize", writer),
+    ("nwipe", writer),
+    ("flash_erase", writer),
+    ("flash_eraseall", writer),
+    ("mkudffs", mkfs),
     ("cryptsetup", cryptsetup),
     ("mdadm", mdadm),
     ("lvremove", lvm),
@@ -65,6 +69,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("pvremove", lvm),
     ("lvreduce", lvm),
     ("vgreduce", lvm),
+    ("lvconvert", lvm),
     ("pvcreate", lvm),
     ("lvm", lvm),
     ("btrfs", btrfs),
@@ -318,6 +323,28 @@ static WRITERS: &[Writer] = &[
             "no-act",
         ],
     },
+    Writer {
+        name: "nwipe",
+        grammar: Grammar::new(&[
+            value("lmrp", "logfile|method|rounds|prng|verify|exclude|PDFreportpath"),
+            flag("vh", "autonuke|nogui|nousb|nowait|quiet|sync|noblank|autopoweroff"),
+        ]),
+        writes_with: &[],
+        reads_with: &[],
+    },
+    // flash_erase(1): `MTD-device START COUNT`.
+    Writer {
+        name: "flash_erase",
+        grammar: Grammar::new(&[flag("jNuqn", "jffs2|noskipbad|unlock|quiet|silent|noremove")]),
+        writes_with: &[],
+        reads_with: &[],
+    },
+    Writer {
+        name: "flash_eraseall",
+        grammar: Grammar::new(&[flag("jq", "jffs2|quiet|silent")]),
+        writes_with: &[],
+        reads_with: &[],
+    },
     Writer { name: "gdisk", grammar: Grammar::new(&[flag("l", "")]), writes_with: &[], reads_with: &["l"] },
     Writer { name: "cgdisk", grammar: Grammar::new(&[flag("a", "")]), writes_with: &[], reads_with: &[] },
     // sgdisk(8): what it prints and what it saves is all that is harmless.
@@ -416,7 +443,8 @@ fn writer(call: &Call<'_>, machine: &mut dyn Machine) {
     if parsed.informs() || !writes || parsed.has_any(writer.reads_with) {
         return;
     }
-    for operand in &parsed.operands {
+    // Numbers behind a device say where and how much.
+    for operand in parsed.operands.iter().filter(|operand| !is_size(operand)) {
         acts::overwrite(machine, operand);
     }
 }
@@ -609,6 +637,7 @@ const LVM: &[(&str, &str)] = &[
     ("lvreduce", "cuts a logical volume off at the end"),
     ("vgreduce", "takes devices out of a volume group"),
     ("pvcreate", "overwrites a device with an LVM label"),
+    ("lvconvert", "puts a snapshot back over its origin"),
 ];
 
 /// LVM: by its commands' own names, or `lvm COMMAND`. `--test` changes nothing.
@@ -620,7 +649,9 @@ fn lvm(call: &Call<'_>, machine: &mut dyn Machine) {
     };
     let words =
         Words::sort(args, &["-L", "--size", "-l", "--extents", "--config", "-S", "--select", "--devices"]);
-    if words.has(&["--test", "-t", "--help", "-h", "--longhelp", "--version"]) {
+    // Of all that lvconvert(8) changes, only a merge loses data.
+    let keeps = name == "lvconvert" && !words.has(&["--merge", "--mergesnapshot"]);
+    if keeps || words.has(&["--test", "-t", "--help", "-h", "--longhelp", "--version"]) {
         return;
     }
     if let Some((_, what)) = LVM.iter().find(|(command, _)| *command == name) {

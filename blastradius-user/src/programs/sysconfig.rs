@@ -5,7 +5,8 @@ use blastradius_common::{RuleId, Verdict};
 use crate::policy::effect::{Act, Follow};
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::verbs::{self, Row, Tool, Words, row, word};
-use crate::programs::{Call, Input, Machine, Program, acts};
+use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts};
+use crate::shell::value::{Abstract, Piece};
 
 /// The programs of this family.
 pub const PROGRAMS: &[(&str, Program)] = &[
@@ -63,14 +64,52 @@ fn crontab(call: &Call<'_>, machine: &mut dyn Machine) {
         flag("h", "help"),
     ]);
     let parsed = GRAMMAR.read(call.args);
-    if parsed.has_any(&["l", "e", "n", "help"]) {
+    if parsed.has("l") {
+        // `(crontab -l; echo LINE) | crontab -` adds to what is there.
+        return acts::print_line(machine, acts::output_word("crontab -l").text);
+    }
+    if parsed.has_any(&["e", "n", "help"]) {
         return;
     }
     if parsed.has("r") {
         acts::judged_thing(machine, SYSTEM, Verdict::Confirm, "removes every scheduled command", "crontab");
     } else if !parsed.operands.is_empty() || machine.stdin() != Input::Inherited {
         acts::judged_thing(machine, SYSTEM, Verdict::Warn, "replaces every scheduled command", "crontab");
+        let table = match parsed.operands.first().filter(|file| word(file) != "-") {
+            Some(file) => machine.read_file(file),
+            None => match machine.stdin() {
+                Input::Text(text) => Some(text),
+                _ => None,
+            },
+        };
+        for command in table.iter().flat_map(scheduled) {
+            machine.run_text(&Abstract::known(&command), Dialect::Posix, Vec::new(), Surroundings::default());
+        }
     }
+}
+
+/// The commands of a table, crontab(5): five fields or `@NAME`, then text for a shell up to the first `%`. Of a table
+/// that is only partly known, the lines that are.
+fn scheduled(table: &Abstract) -> Vec<String> {
+    let known = |piece: &Piece| match piece {
+        Piece::Text(text) => text.to_string(),
+        Piece::Nothing(_) => String::new(),
+        // What an unknown text ends with is the end of its last line, as a rule.
+        Piece::Hole(_) => "\n".to_owned(),
+    };
+    let text: String = table.pieces.iter().map(known).collect();
+    let command = |line: &str| {
+        let line = line.trim();
+        let fields = if line.starts_with('@') { 1 } else { 5 };
+        let mut rest = line;
+        for _ in 0..fields {
+            rest = rest.split_once([' ', '\t'])?.1.trim_start();
+        }
+        let is_schedule =
+            line.starts_with(['@', '*']) || line.starts_with(|first: char| first.is_ascii_digit());
+        is_schedule.then(|| rest.split('%').next().unwrap_or_default().to_owned())
+    };
+    text.lines().filter_map(command).collect()
 }
 
 const fn changes(verbs: &'static str, what: &'static str) -> Row {

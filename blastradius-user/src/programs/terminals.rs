@@ -3,10 +3,11 @@
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::wrappers::{directory_base, run};
 use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, shells};
-use crate::shell::value::Field;
+use crate::shell::value::{Abstract, Field};
 
 /// The family's programs.
-pub const PROGRAMS: &[(&str, Program)] = &[("script", script), ("tmux", tmux), ("screen", screen)];
+pub const PROGRAMS: &[(&str, Program)] =
+    &[("script", script), ("tmux", tmux), ("screen", screen), ("expect", expect)];
 
 static SCRIPT: Grammar = Grammar::new(&[
     value("c", "command"),
@@ -133,6 +134,21 @@ fn screen(call: &Call<'_>, machine: &mut dyn Machine) {
             run(machine, argv.to_vec(), Surroundings::default());
         }
         _ => {}
+    }
+}
+
+/// expect(1): `spawn ARGV` and `exec ARGV` of the code behind `-c`.
+fn expect(call: &Call<'_>, machine: &mut dyn Machine) {
+    static EXPECT: Grammar = Grammar::new(&[value("cDf", ""), flag("dinNvb", "")]).in_order();
+    let parsed = EXPECT.read(call.args);
+    for code in parsed.values("c").filter_map(Field::as_known) {
+        for command in code.split([';', '\n']).map(str::trim) {
+            let spawned = ["spawn ", "exec "].iter().find_map(|verb| command.strip_prefix(verb));
+            if let Some(text) = spawned {
+                let text = Abstract::known(text);
+                machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
+            }
+        }
     }
 }
 

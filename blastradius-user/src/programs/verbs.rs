@@ -164,7 +164,8 @@ fn fits(pattern: &str, word: &str) -> bool {
 pub(crate) fn read(tools: &[Tool], call: &Call<'_>, machine: &mut dyn Machine) -> bool {
     let Some(tool) = tools.iter().find(|tool| tool.names.contains(&call.name)) else { return false };
     let words = Words::sort(call.args, tool.valued);
-    if words.has(DRY) || words.has(tool.dry) {
+    let asks_for_help = words.operands.last().is_some_and(|last| word(last) == "help");
+    if words.has(DRY) || words.has(tool.dry) || asks_for_help {
         return true;
     }
     let acts =

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::policy::effect::Base;
 use crate::programs::options::{Grammar, Parsed, flag, optional, value};
-use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, shells, table, words};
+use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts, shells, table, words};
 use crate::shell::value::Field;
 
 /// One wrapper.
@@ -27,6 +27,8 @@ struct Wrapper {
     instead: &'static str,
     /// The option whose value is a file that is written anew.
     output: &'static str,
+    /// Options whose values are texts that a shell runs besides the command.
+    texts: &'static [&'static str],
     /// The command is a package's, and its name may carry a version: `rimraf@5`.
     package: bool,
 }
@@ -69,6 +71,7 @@ const fn wrapper(name: &'static str, grammar: Grammar) -> Wrapper {
         directory: "",
         instead: "",
         output: "",
+        texts: &[],
         package: false,
     }
 }
@@ -117,6 +120,9 @@ impl Wrapper {
     }
     const fn output(self, option: &'static str) -> Self {
         Self { output: option, ..self }
+    }
+    const fn texts(self, options: &'static [&'static str]) -> Self {
+        Self { texts: options, ..self }
     }
 }
 
@@ -258,10 +264,6 @@ const WRAPPERS: &[Wrapper] = &[
     plain("catatonit"),
     wrapper("daemonize", Grammar::new(&[value("ceolpuE", ""), flag("av", "")])),
     wrapper("daemon", Grammar::new(&[value("nXPFeEUuCMLAarOolD", "name|user|chdir|env|output|stdout|stderr"), flag("fiBNdvV", "")])),
-    wrapper("start-stop-daemon", Grammar::new(&[
-        value("xapnurkcgNPIdtRe", "exec|startas|pidfile|name|user|retry|signal|chuid|group|chdir|chroot|nicelevel|env"),
-        flag("SKHTbmqoCv", "start|stop|status|test|background|make-pidfile|quiet|oknodo|no-close|verbose"),
-    ])),
     // Tracers, profilers, checkers.
     wrapper("strace", TRACER).output("output"),
     wrapper("ltrace", TRACER).output("output"),
@@ -278,9 +280,14 @@ const WRAPPERS: &[Wrapper] = &[
         flag("avdDsBAig", "all-cpus|verbose|detailed|null|no-inherit"),
     ])),
     wrapper("hyperfine", Grammar::new(&[
-        value("wmMrspcPDLSuin", "warmup|min-runs|max-runs|runs|setup|prepare|conclude|cleanup|parameter-list|shell|style|export-json"),
+        value("s", "setup"),
+        value("p", "prepare"),
+        value("C", "conclude"),
+        value("c", "cleanup"),
+        value("wmMrPDLSun", "warmup|min-runs|max-runs|runs|parameter-list|parameter-scan|shell|style|export-json"),
         flag("NI", "ignore-failure|show-output"),
     ]))
+    .texts(&["setup", "prepare", "conclude", "cleanup"])
     .form(Form::Texts),
     // Retrying, watching, quieting.
     wrapper("watch", Grammar::new(&[
@@ -297,6 +304,17 @@ const WRAPPERS: &[Wrapper] = &[
         flag("n", "no-shell"),
     ]))
     .form(Form::JoinedUnless("no-shell")),
+    wrapper("nodemon", Grammar::new(&[
+        value("x", "exec"),
+        value("weid", "watch|ext|ignore|delay|config|signal|cwd"),
+        flag("LCVqI", "legacy-watch|verbose|quiet|no-colors|on-change-only"),
+    ]))
+    .texts(&["exec"]),
+    wrapper("concurrently", Grammar::new(&[
+        value("ncplm", "names|prefix-colors|prefix|prefix-length|max-processes|restart-tries|success|name-separator"),
+        flag("krsgi", "kill-others|kill-others-on-fail|raw|no-color|group|handle-input|timings|passthrough-arguments"),
+    ]))
+    .form(Form::Texts),
     plain("chronic"),
     plain("cronic"),
     wrapper("ifne", Grammar::new(&[flag("n", "")])),
@@ -389,6 +407,9 @@ fn wrapped(call: &Call<'_>, machine: &mut dyn Machine) {
         acts::truncate(machine, file);
     }
     let (surroundings, command) = surroundings(wrapper, machine, parsed, rest);
+    for text in wrapper.texts.iter().flat_map(|option| parsed.values(option)) {
+        machine.run_text(&text.text, Dialect::Posix, Vec::new(), surroundings.clone());
+    }
     hand_over(wrapper, machine, parsed, command, surroundings);
 }
 
@@ -506,11 +527,18 @@ pub const SPECIAL: &[(&str, Program)] = &[
     ("start-stop-daemon", start_stop_daemon),
     ("at", at),
     ("batch", at),
+    ("capsh", capsh),
     ("vim", editor),
     ("vi", editor),
     ("nvim", editor),
     ("ex", editor),
     ("view", editor),
+    ("ex", line_editor),
+    ("ed", line_editor),
+    ("red", line_editor),
+    ("gdb", debugger),
+    ("lldb", debugger),
+    ("emacs", emacs),
 ];
 
 /// env(1) of coreutils; `P`, `L` and `U` are FreeBSD's.
@@ -703,7 +731,9 @@ fn at(call: &Call<'_>, machine: &mut dyn Machine) {
 
 static EDITOR: Grammar = Grammar::new(&[
     value("c", "cmd"),
-    value("SuUiTsWw", ""),
+    value("SuUiTWw", ""),
+    // Behind `-e` it means silence, elsewhere a file of commands follows.
+    optional("s", ""),
     flag("eEnRmMbldvVyZNAHFr", "clean|noplugin|headless|not-a-term|embed"),
 ])
 .plus();
@@ -715,6 +745,7 @@ fn editor(call: &Call<'_>, machine: &mut dyn Machine) {
     let commands: Vec<Field> =
         parsed.values("c").cloned().chain(plus.map(|word| words::without_prefix(word, 1))).collect();
     for command in commands {
+        delete_by_function(machine, &command);
         let lead = words::lead(&command.text);
         let colons = lead.len() - lead.trim_start_matches([':', ' ']).len();
         let behind = lead.get(colons..).unwrap_or_default();
@@ -722,6 +753,79 @@ fn editor(call: &Call<'_>, machine: &mut dyn Machine) {
         let Some(found) = bang.iter().find(|bang| behind.starts_with(**bang)) else { continue };
         let text = words::without_prefix(&command, colons + found.len()).text;
         machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
+    }
+}
+
+/// `:call delete("x", "rf")` of Vim's own functions.
+fn delete_by_function(machine: &mut dyn Machine, command: &Field) {
+    if let Some(known) = command.as_known()
+        && let Some((_, arguments)) = known.split_once("call delete(")
+        && let Some(name) = first_quoted(arguments)
+    {
+        let recursive = arguments.contains("rf");
+        acts::remove(machine, &Field::literal(name), recursive);
+    }
+}
+
+/// What stands between the first pair of quotes.
+fn first_quoted(text: &str) -> Option<&str> {
+    let (_, behind) = text.split_once(['"', '\''])?;
+    behind.split(['"', '\'']).next()
+}
+
+/// ed(1), and ex(1) with its commands on standard input: `!TEXT` has a shell run text.
+fn line_editor(_: &Call<'_>, machine: &mut dyn Machine) {
+    let Input::Text(text) = machine.stdin() else { return };
+    let Some(known) = text.as_known() else { return };
+    for line in known.lines().filter_map(|line| line.trim_start().strip_prefix('!')) {
+        machine.run_text(&machine_text(line), Dialect::Posix, Vec::new(), Surroundings::default());
+    }
+}
+
+/// gdb(1), lldb(1): commands that hand the rest of the line to a shell.
+fn debugger(call: &Call<'_>, machine: &mut dyn Machine) {
+    const EX: &[&str] = &["-ex", "--ex", "-iex", "--iex", "-eval-command", "--eval-command", "-o", "-O"];
+    const SHELLS: &[&str] = &["shell ", "!", "platform shell ", "make "];
+    for pair in call.args.windows(2) {
+        let lead = words::lead(&pair[1].text);
+        let shell = SHELLS.iter().find(|shell| lead.starts_with(**shell));
+        if let (true, Some(shell)) = (pair[0].as_known().is_some_and(|option| EX.contains(&&*option)), shell)
+        {
+            let text = words::without_prefix(&pair[1], shell.len()).text;
+            machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
+        }
+    }
+}
+
+/// `emacs --batch --eval '(shell-command "TEXT")'`, and Lisp's own removal.
+fn emacs(call: &Call<'_>, machine: &mut dyn Machine) {
+    let code = call.args.iter().filter_map(Field::as_known).filter(|word| word.contains('('));
+    for code in code.map(std::borrow::Cow::into_owned).collect::<Vec<_>>() {
+        for form in code.split('(').skip(1) {
+            let name = form.split_whitespace().next().unwrap_or_default();
+            let Some(argument) = first_quoted(form) else { continue };
+            match name {
+                "shell-command"
+                | "shell-command-to-string"
+                | "call-process-shell-command"
+                | "async-shell-command" => {
+                    let text = machine_text(argument);
+                    machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
+                }
+                "delete-directory" => acts::remove(machine, &Field::literal(argument), true),
+                "delete-file" => acts::remove(machine, &Field::literal(argument), false),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// capsh(1): what follows `--` are the arguments of a shell.
+fn capsh(call: &Call<'_>, machine: &mut dyn Machine) {
+    let introduces = |word: &Field| matches!(word.as_known().as_deref(), Some("--" | "=="));
+    if let Some(place) = call.args.iter().position(introduces) {
+        let argv = [&[Field::literal("bash")], &call.args[place + 1..]].concat();
+        run(machine, argv, Surroundings::default());
     }
 }
 
@@ -733,8 +837,7 @@ mod tests {
     #[track_caller]
     fn runs(line: &str, expected: &[&str]) {
         let name = line.split(' ').next().unwrap_or_default();
-        let program =
-            SPECIAL.iter().chain(PROGRAMS).find(|(known, _)| *known == name).expect("in the table").1;
+        let program = table::lookup(name).expect("in the table");
         let recorder = Recorder::default().call(program, line);
         let mut ran = recorder.ran();
         ran.extend(recorder.sourced());
@@ -794,9 +897,14 @@ mod tests {
             "start-stop-daemon --start --exec rm -- -rf x",
             "vim -c ':!rm -rf x' -c ':q'",
             "gdb -batch -ex run --args rm -rf x",
+            "gdb -batch -ex 'shell rm -rf x'",
+            "hyperfine --prepare 'rm -rf x'",
+            "nodemon --exec 'rm -rf x'",
+            "concurrently 'rm -rf x'",
         ] {
             runs(line, &["rm -rf x"]);
         }
+        runs("capsh --user=root -- -c 'rm -rf x'", &["bash -c rm -rf x"]);
     }
 
     #[test]

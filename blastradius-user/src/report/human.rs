@@ -17,6 +17,7 @@ use anstyle::{AnsiColor, Style};
 use blastradius_common::Verdict;
 
 use crate::analysis::Report;
+use crate::policy::config::is_invisible;
 use crate::policy::finding::Finding;
 use crate::policy::rules;
 
@@ -126,12 +127,6 @@ pub fn clean(text: &str) -> String {
         }
     }
     out
-}
-
-/// Characters that move or hide others.
-fn is_invisible(letter: char) -> bool {
-    matches!(letter, '\u{a0}' | '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
 }
 
 #[cfg(test)]

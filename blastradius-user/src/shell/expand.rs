@@ -361,7 +361,8 @@ impl Evaluator<'_> {
         purpose: Purpose,
         out: &mut Frags,
     ) -> Eval<()> {
-        let split = !quoted && purpose == Purpose::Arguments && self.dialect != Dialect::Zsh;
+        let splits = self.dialect != Dialect::Zsh || self.state.flags.sh_word_split || self.splits_once;
+        let split = !quoted && purpose == Purpose::Arguments && splits;
         let length = super::eval::Said::length(&value.text);
         self.work.expand(length)?;
         if let Kind::Selected(selected) = &value.kind

@@ -155,6 +155,13 @@ fn folded(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -> Eval<Opt
         }
         "basename" => basename(args).map(line),
         "dirname" => dirname(args).map(line),
+        "which" => match args {
+            [only] => match only.as_known().map(std::borrow::Cow::into_owned) {
+                Some(name) => on_path(evaluator, &name)?.map(|found| line(Abstract::known(&found))),
+                None => None,
+            },
+            _ => None,
+        },
         "seq" => seq(args).map(line),
         "mktemp" => Some(line(born_text("mktemp"))),
         "pwd" => Some(line(base_text(&evaluator.state.cwd))),
@@ -189,6 +196,27 @@ fn folded(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -> Eval<Opt
         },
         _ => None,
     })
+}
+
+/// Directories of `PATH` that are searched.
+const PATH_DIRECTORIES: usize = 32;
+
+/// Where a program is found by its name.
+pub(crate) fn on_path(evaluator: &mut Evaluator<'_>, name: &str) -> Eval<Option<String>> {
+    if name.is_empty() || name.contains('/') {
+        return Ok(None);
+    }
+    let path = evaluator.text_of("PATH")?;
+    let Some(path) = path.as_known().map(std::borrow::Cow::into_owned) else { return Ok(None) };
+    for directory in path.split(':').filter(|directory| directory.starts_with('/')).take(PATH_DIRECTORIES) {
+        evaluator.tick(2)?;
+        let candidate = normal_join(std::path::Path::new(directory), name);
+        let (_, look) = look_through(&evaluator.world, &candidate);
+        if matches!(look, Look::Found(meta) if meta.kind == super::world::Kind::File) {
+            return Ok(Some(candidate.to_string_lossy().into_owned()));
+        }
+    }
+    Ok(None)
 }
 
 fn line(mut text: Abstract) -> Input {
@@ -358,6 +386,14 @@ fn list(evaluator: &Evaluator<'_>, args: &[Field]) -> Option<Input> {
     });
     if long {
         return None;
+    }
+    let lists_itself =
+        |field: &Field| field.as_known().is_some_and(|word| word.starts_with('-') && word.contains('d'));
+    // `ls -d a b` prints what it is given.
+    let given: Option<Vec<_>> =
+        words.iter().map(|word| if word.glob.is_none() { word.as_known() } else { None }).collect();
+    if let Some(given) = given.filter(|given| !given.is_empty() && args.iter().any(lists_itself)) {
+        return Some(Input::Text(Abstract::known(&(given.join("\n") + "\n"))));
     }
     let here = Field::literal(".");
     let roots: Vec<&Field> = if words.is_empty() { vec![&here] } else { words };

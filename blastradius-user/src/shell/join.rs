@@ -127,6 +127,7 @@ fn join_flags(left: super::state::Flags, right: super::state::Flags) -> super::s
         nocasematch: left.nocasematch || right.nocasematch,
         lastpipe: left.lastpipe || right.lastpipe,
         expand_aliases: left.expand_aliases || right.expand_aliases,
+        sh_word_split: left.sh_word_split || right.sh_word_split,
     }
 }
 

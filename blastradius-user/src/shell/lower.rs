@@ -87,11 +87,18 @@ impl<'a> Lower<'a> {
         match command {
             ast::Command::Simple(simple) => {
                 let mut args = Vec::with_capacity(simple.args.len() + 1);
-                if !self.slice(simple.name.span).is_empty() {
+                let mut assignments = self.assignments(&simple.assignments);
+                // The parser takes the value of `X=<(…)` for the command.
+                let last = simple.assignments.last().map(|last| last.span.end.offset());
+                if last == Some(simple.name.span.start.offset())
+                    && let Some(assignment) = assignments.last_mut()
+                {
+                    assignment.value = AssignedValue::Scalar(self.word_in(&simple.name, Context::Assignment));
+                } else if !self.slice(simple.name.span).is_empty() {
                     args.push(Arg::Word(self.word(&simple.name)));
                 }
                 args.extend(simple.args.iter().map(|word| Arg::Word(self.word(word))));
-                Command::Simple(Simple { assignments: self.assignments(&simple.assignments), args })
+                Command::Simple(Simple { assignments, args })
             }
             ast::Command::Builtin(builtin) => self.builtin(builtin),
             ast::Command::Decl(declaration) => {

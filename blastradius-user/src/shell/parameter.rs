@@ -11,6 +11,7 @@ use super::state::{Fact, Facts, Kind, Positional, Shape, Val};
 use super::syntax::{Param, ParamOp, Part, ReplaceHow, Subscript, Word};
 use super::value::{Abstract, Cause, Hole, Piece};
 use super::world::World;
+use crate::programs::Dialect;
 
 /// What a parameter names.
 enum Source {
@@ -30,6 +31,12 @@ impl Evaluator<'_> {
         out: &mut Frags,
     ) -> Eval<()> {
         self.tick(1)?;
+        if param.source.starts_with("${=") && !self.splits_once {
+            self.splits_once = true;
+            let done = self.expand_param(param, quoted, purpose, out);
+            self.splits_once = false;
+            return done;
+        }
         let name = self.named(param)?;
         let Some(name) = name else {
             let value = Val::plain(self.not_modelled(&param.source));
@@ -68,6 +75,17 @@ impl Evaluator<'_> {
         Ok(name.filter(|name| is_parameter_name(name)).map(Rc::from))
     }
 
+    /// In zsh `$array` is every element.
+    fn whole_array(&mut self, name: &Rc<str>) -> Option<&'static Subscript> {
+        if self.dialect != Dialect::Zsh {
+            return None;
+        }
+        let resolved = self.state.resolve(name).into_owned();
+        let shape = self.binding(&resolved).map(|var| var.shape);
+        matches!(shape, Some(Shape::Indexed(_) | Shape::Assoc(_) | Shape::UnknownArray(_)))
+            .then_some(&Subscript::At)
+    }
+
     fn find(&mut self, name: &Rc<str>, subscript: Option<&Subscript>) -> Eval<Source> {
         if matches!(&**name, "@" | "*") {
             return Ok(match &self.state.positional {
@@ -75,7 +93,9 @@ impl Evaluator<'_> {
                 Positional::Unknown => Source::UnknownMany(Rc::new(Cause::Positional(name.clone()))),
             });
         }
-        let Some(subscript) = subscript else { return Ok(Source::One(self.read(name)?)) };
+        let Some(subscript) = subscript.or_else(|| self.whole_array(name)) else {
+            return Ok(Source::One(self.read(name)?));
+        };
         let resolved: Rc<str> = self.state.resolve(name).into_owned().into();
         if matches!(&*resolved, "PIPESTATUS" | "BASH_SOURCE" | "FUNCNAME" | "BASH_ARGV" | "DIRSTACK") {
             return Ok(Source::One(match (&*resolved, subscript) {
@@ -91,6 +111,11 @@ impl Evaluator<'_> {
         let many = matches!(subscript, Subscript::At | Subscript::Star);
         match (shape, subscript) {
             (None | Some(Shape::Unset), _) if many => Ok(Source::Many(Vec::new())),
+            (None | Some(Shape::Unset), Subscript::Index(index)) => {
+                // What the subscript runs, it runs.
+                self.expand_arithmetic(index)?;
+                Ok(Source::One(Read::Unset))
+            }
             (None | Some(Shape::Unset), _) => Ok(Source::One(Read::Unset)),
             (Some(Shape::Indexed(items)), _) if many => Ok(Source::Many(items.values().cloned().collect())),
             (Some(Shape::Assoc(items)), _) if many => Ok(Source::Many(items.values().cloned().collect())),

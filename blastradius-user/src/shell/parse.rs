@@ -1,5 +1,7 @@
 //! The adapter to the parser: which dialect, and whether the text was understood.
 
+use std::borrow::Cow;
+
 use shuck_parser::ShellDialect;
 use shuck_parser::parser::{ParseStatus, Parser};
 
@@ -30,6 +32,13 @@ fn substitutions(text: &str) -> usize {
     opens + bytes.iter().filter(|byte| **byte == b'`').count() / 2
 }
 
+/// The parser expands aliases where a text switches that on, and what it puts in their place lies at no place of the
+/// text: words would be read from the wrong spans. With a name of the same length it leaves them to the evaluator.
+fn without_alias_switch(text: &str) -> Cow<'_, str> {
+    const SWITCH: &str = "expand_aliases";
+    if text.contains(SWITCH) { text.replace(SWITCH, "expand-aliases").into() } else { text.into() }
+}
+
 /// Parses a text.
 pub(crate) fn parse(text: &str, dialect: Dialect) -> Parsed {
     let native = match dialect {
@@ -41,7 +50,7 @@ pub(crate) fn parse(text: &str, dialect: Dialect) -> Parsed {
     if text.len() > SUBSTITUTIONS && substitutions(text) > SUBSTITUTIONS {
         return Parsed::TooMuch;
     }
-    let result = Parser::with_dialect(text, native).parse();
+    let result = Parser::with_dialect(&without_alias_switch(text), native).parse();
     if result.status == ParseStatus::Clean {
         return Parsed::Clean(lower::script(text, &result.file));
     }

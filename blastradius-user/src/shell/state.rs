@@ -166,6 +166,8 @@ pub(crate) struct Flags {
     pub(crate) nocasematch: bool,
     pub(crate) lastpipe: bool,
     pub(crate) expand_aliases: bool,
+    /// zsh: `setopt sh_word_split`
+    pub(crate) sh_word_split: bool,
 }
 
 /// Whether a point of the text is reached.

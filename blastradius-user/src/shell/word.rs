@@ -421,6 +421,8 @@ fn parse_param(body: &str, source: &str, quoted: bool) -> Param {
         op: ParamOp::NotModelled,
         source: source.clone(),
     };
+    // zsh: `${=x}` splits what it gives; bash has no such parameter.
+    let body = body.strip_prefix('=').filter(|rest| name_length(rest.as_bytes()) > 0).unwrap_or(body);
     let bytes = body.as_bytes();
     // `${#x}` is a length; `${#}`, `${#:-x}`, `${#-x}` are about the number of arguments.
     if bytes.first() == Some(&b'#') && bytes.len() > 1 {

@@ -8,7 +8,58 @@ use crate::ground::{Ground, stderr, stdout};
 
 /// Execs of the load test; `BLASTRADIUS_TEST_EXECS` asks for more.
 fn execs() -> usize {
-    std::env::var("BLASTRADIUS_TEST_EXECS").ok().and_then(|count| count.parse().ok()).unwrap_or(2000)
+    std::env::var("BLASTRADIUS_TEST_EXECS").ok().and_then(|count| count.parse().ok()).unwrap_or(5000)
+}
+
+/// What was seen of a guard at work.
+#[derive(Debug, Default)]
+struct Memory {
+    /// Resident KiB, look by look.
+    resident: Vec<u64>,
+    /// Children of the guard that had ended and stayed, twice in a row.
+    zombies: usize,
+}
+
+/// Runs a session to its end and watches its guard.
+fn watch(mut session: std::process::Command) -> (std::process::Output, Memory) {
+    let child = session.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let front = child.id();
+    let done = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let over = done.clone();
+    let watcher = std::thread::spawn(move || {
+        let mut memory = Memory::default();
+        let mut before: Vec<u32> = Vec::new();
+        while !over.load(std::sync::atomic::Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(200));
+            let Some(guard) = children(front).into_iter().next() else { continue };
+            // Before there is an agent the guard reads the policy and proves its rung.
+            if children(guard).is_empty() {
+                continue;
+            }
+            memory.resident.extend(status(guard, "VmRSS:"));
+            let ended: Vec<_> = children(guard).into_iter().filter(|&pid| is_zombie(pid)).collect();
+            memory.zombies = memory.zombies.max(ended.iter().filter(|pid| before.contains(pid)).count());
+            before = ended;
+        }
+        memory
+    });
+    let output = child.wait_with_output().unwrap();
+    done.store(true, std::sync::atomic::Ordering::Relaxed);
+    (output, watcher.join().unwrap())
+}
+
+fn children(pid: u32) -> Vec<u32> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
+fn status(pid: u32, field: &str) -> Option<u64> {
+    let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    text.lines().find_map(|line| line.strip_prefix(field))?.split_whitespace().next()?.parse().ok()
+}
+
+fn is_zombie(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|text| text.contains("State:\tZ"))
 }
 
 #[test]
@@ -24,8 +75,20 @@ fn execs_from_sixteen_workers_are_neither_lost_nor_hung_while_signals_arrive() {
          (while :; do for p in $pids; do kill -USR1 $p 2>/dev/null; done; sleep 0.02; done) & noise=$!
          wait $pids; for p in $pids; do while kill -0 $p 2>/dev/null; do wait $p; done; done; kill $noise; cat out.*"
     );
-    let output = ground.run(&["--report"], &["bash", "-c", &script]).output().unwrap();
+    let child = ground.run(&["--report"], &["bash", "-c", &script]);
+    let (output, memory) = watch(child);
     assert!(output.status.success(), "{}", stderr(&output));
+    // By a third of the way every judge has met everything that it meets; from there on nothing is added.
+    let seen = &memory.resident;
+    let median = |part: &[u64]| {
+        let mut part = part.to_vec();
+        part.sort_unstable();
+        part[part.len() / 2]
+    };
+    let third = seen.len() / 3;
+    let (early, late) = (median(&seen[third..=2 * third]), median(&seen[2 * third..]));
+    assert!(late < early + early / 4 + 8192, "the guard grew from {early} to {late} KiB: {seen:?}");
+    assert_eq!(memory.zombies, 0, "the guard left zombies");
     assert_eq!(stdout(&output).lines().count(), each * WORKERS, "{}", stderr(&output));
     let end = ground.log().pop().unwrap();
     assert!(end["execs"].as_u64().unwrap() >= (each * WORKERS) as u64, "{end}");
@@ -38,7 +101,7 @@ fn without_its_supervisor_a_session_starts_nothing_and_stays_guarded() {
     let agent = "import os, sys
 print(os.getppid(), flush=True)
 sys.stdin.readline()
-for attempt in (lambda: os.execv('/bin/echo', ['echo', 'started']), lambda: os.unlink(os.environ['HOME'] + '/photos/a.jpg')):
+for attempt in (lambda: os.execv('/bin/echo', ['echo', 'started']), lambda: getattr(os, 'un' + 'link')(os.environ['HO' + 'ME'] + '/photos/a.jpg')):
     try:
         attempt()
         print('passed', flush=True)

@@ -5,13 +5,17 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on shall say where")]
 
+mod changes;
+mod conditions;
 mod ends;
 mod execs;
 mod ground;
 mod job;
+mod policies;
 mod questions;
 mod refusals;
 mod roads;
+mod scripts;
 mod survives;
 mod tells;
 mod terminal;

@@ -108,6 +108,44 @@ fn an_agent_that_has_the_terminal_is_not_disturbed_and_hears_how_to_be_approved(
     assert_eq!(readme(&ground), CHANGED);
 }
 
+/// Takes the whole screen and every key, has a command refused meanwhile, and leaves at `q`.
+const FULL_SCREEN: &str = "import fcntl, os, signal, struct, subprocess, termios, tty
+before = termios.tcgetattr(0)
+tty.setraw(0)
+def resized(*_):
+    rows, columns = struct.unpack('hhhh', fcntl.ioctl(0, termios.TIOCGWINSZ, bytes(8)))[:2]
+    os.write(1, b'SIZE %dx%d.' % (rows, columns))
+signal.signal(signal.SIGWINCH, resized)
+os.write(1, b'\\x1b[?1049hFULL.')
+done = subprocess.run(['bash'], input=b'git reset -q --hard', capture_output=True)
+os.write(1, b'TOLD %d.' % (b'approve ' in done.stderr))
+while (key := os.read(0, 1)) != b'q':
+    os.write(1, b'KEY %d.' % key[0])
+termios.tcsetattr(0, termios.TCSADRAIN, before)
+os.write(1, b'\\x1b[?1049lLEFT.')
+";
+
+#[test]
+fn a_full_screen_program_has_terminal_keys_and_size_to_itself() {
+    let ground = changed();
+    fs::write(ground.at("tmp/full.py"), FULL_SCREEN).unwrap();
+    let mut terminal = Terminal::open(&ground);
+    terminal.send("$GUARDED python3 \"$TMPDIR\"/full.py\n");
+    terminal.expect("FULL.");
+    let mut seen = terminal.expect("TOLD 1.");
+    // Ctrl-C and Ctrl-Z are keys like others here.
+    terminal.send("\x03\x1a");
+    seen += &terminal.expect("KEY 3.");
+    seen += &terminal.expect("KEY 26.");
+    terminal.resize(41, 97);
+    seen += &terminal.expect("SIZE 41x97.");
+    terminal.send("q");
+    seen += &terminal.expect("LEFT.");
+    assert!(!seen.contains("blastradius"), "the guard wrote onto the screen: {seen}");
+    assert_eq!(readme(&ground), CHANGED);
+    terminal.expect("READY> ");
+}
+
 /// A session that waits for lines of a script: its agent, and what it has been told.
 struct Session {
     child: std::process::Child,
@@ -117,7 +155,7 @@ struct Session {
 impl Session {
     fn start() -> Self {
         let ground = changed();
-        let mut command = ground.run(&[], &["bash"]);
+        let mut command = ground.run(&["--no-undo"], &["bash"]);
         command.stdin(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
         Self { child: command.spawn().unwrap(), ground }
     }

@@ -32,6 +32,22 @@ fn doctor_proves_the_landlock_rung_and_the_exec_layer_and_says_what_would_bring_
 }
 
 #[test]
+fn doctor_fires_each_installed_hook_and_finds_one_that_is_dead() {
+    let ground = Ground::new();
+    let installed = blastradius(&ground, &["install", "claude-code", "--global"]);
+    assert!(installed.status.success(), "{}", stderr(&installed));
+    let text = stdout(&blastradius(&ground, &["doctor"]));
+    assert!(text.contains("yes  hook claude-code (global)"), "{text}");
+    let settings = ground.at("home/.claude/settings.json");
+    let document = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, document.replace(env!("CARGO_BIN_EXE_blastradius"), "/gone/blastradius"))
+        .unwrap();
+    let text = stdout(&blastradius(&ground, &["doctor"]));
+    assert!(text.contains("no   hook claude-code (global)"), "{text}");
+    assert!(text.contains("blastradius install claude-code --global"), "{text}");
+}
+
+#[test]
 fn doctor_fails_when_the_rung_that_is_required_is_not_there() {
     let ground = Ground::new();
     let output = blastradius(&ground, &["doctor", "--require", "kernel"]);
@@ -55,9 +71,25 @@ fn the_log_shows_the_latest_session_and_filters() {
 }
 
 #[test]
+fn every_field_of_the_log_is_documented() {
+    let documentation = include_str!("../../../docs/log.md");
+    let ground = crate::refusals::work_tree();
+    crate::refusals::feed(&ground, &[], "rm -rf .git; rm -rf ~\n");
+    let log = ground.log();
+    assert!(log.len() >= 4, "{log:?}");
+    for record in log {
+        for (name, _) in record.as_object().unwrap() {
+            assert!(documentation.contains(&format!("`{name}`")), "docs/log.md does not say what {name} is");
+        }
+    }
+}
+
+#[test]
 fn why_says_that_nothing_was_refused_and_that_landlock_is_silent() {
     let ground = Ground::new();
-    ground.shell("rm ~/photos/a.jpg");
+    // Spelled so that no reader of the text could know: the rung alone refuses it, without a word.
+    let script = "import os\ngetattr(os, 'un' + 'link')(os.environ['HO' + 'ME'] + '/photos/a.jpg')\n";
+    ground.run(&[], &["python3", "-c", script]).output().unwrap();
     let output = blastradius(&ground, &["why"]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("nothing was refused"), "{}", stderr(&output));

@@ -26,7 +26,7 @@ impl Terminal {
         }
         let mut command = ground.command("bash");
         command.args(["--norc", "--noprofile", "-i"]).env("PS1", "READY> ").env("TERM", "dumb");
-        command.env("GUARDED", format!("{} run --", env!("CARGO_BIN_EXE_blastradius")));
+        command.env("GUARDED", format!("{} run --no-undo --", env!("CARGO_BIN_EXE_blastradius")));
         command
             .stdin(pty.slave.try_clone().unwrap())
             .stdout(pty.slave.try_clone().unwrap())
@@ -52,8 +52,15 @@ impl Terminal {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Waits for a text after what was expected before.
-    pub(crate) fn expect(&mut self, text: &str) {
+    /// Gives the terminal another size.
+    pub(crate) fn resize(&self, rows: u16, columns: u16) {
+        let size = libc::winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        // SAFETY: the kernel reads one winsize.
+        unsafe { libc::ioctl(self.master.as_raw_fd(), libc::TIOCSWINSZ, &raw const size) };
+    }
+
+    /// Waits for a text after what was expected before, and returns what stood before it.
+    pub(crate) fn expect(&mut self, text: &str) -> String {
         let start = Instant::now();
         loop {
             let mut buffer = [0; 4096];
@@ -61,8 +68,9 @@ impl Terminal {
                 self.seen.push_str(&String::from_utf8_lossy(&buffer[..count]));
             }
             if let Some(at) = self.seen.find(text) {
+                let before = self.seen[..at].to_owned();
                 self.seen.drain(..at + text.len());
-                return;
+                return before;
             }
             assert!(start.elapsed() < Duration::from_secs(60), "no {text:?} in {:?}", self.seen);
             std::thread::sleep(Duration::from_millis(10));

@@ -6,10 +6,12 @@
 //! kernel-tests refuses        assert that this kernel cannot enforce, and that loading says so
 //! kernel-tests program BLASTRADIUS [FILTER…]  run the tests of the program at that path, from end to end
 //! kernel-tests both BLASTRADIUS               run all tests of either kind
+//! kernel-tests agreement RUNG [ACTS [SEED]]   compare the layers on random machines; RUNG: kernel, landlock
 //! kernel-tests cost [FILES]   what a guarded call costs, to be run under -icount
 //! kernel-tests soak [SECONDS]   guarded workers at full speed, while mounts come and go and memory is scarce
 //! ```
 
+mod agreement;
 mod calls;
 mod cost;
 mod program;
@@ -51,6 +53,7 @@ fn main() -> ExitCode {
         "soak" => soak::run(word(1).parse().ok()),
         "act" => program::act(&arguments[1..]),
         "program" => program::run(word(1).as_ref(), arguments.get(2..).unwrap_or_default()),
+        "agreement" => agreement::run(&arguments[1..]),
         "both" => both(word(1)),
         _ => run(&arguments),
     }

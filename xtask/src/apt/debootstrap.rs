@@ -1,7 +1,8 @@
 //! Fresh Debian systems in directories.
 
 use std::{
-    path::Path,
+    fs,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -10,9 +11,24 @@ use nix::unistd::geteuid;
 
 use super::sources::Archive;
 use crate::{
-    proc,
+    house, proc,
     setup::{self, requirements::Job},
 };
+
+/// A system of a release with some packages, made once and kept in a room of the cache.
+pub(crate) fn kept(room: &str, release: &str, packages: &[&str]) -> Result<PathBuf> {
+    let cache = house::cache(room)?;
+    let base = cache.join(format!("debian-{release}"));
+    if base.is_dir() {
+        return Ok(base);
+    }
+    eprintln!("xtask: making a fresh Debian {release}");
+    let work = tempfile::Builder::new().prefix(".making-").tempdir_in(&cache)?;
+    let root = work.path().join("root");
+    run(release, packages, &root)?;
+    fs::rename(&root, &base).with_context(|| format!("cannot make {}", base.display()))?;
+    Ok(base)
+}
 
 /// Makes a minimal system of a release, with some packages.
 pub(crate) fn run(release: &str, packages: &[&str], into: &Path) -> Result<()> {

@@ -2,7 +2,9 @@
 //!
 //! A ratio says the same on every machine; a time does not. Each bench is a row of the table.
 
+mod execs;
 mod spawn;
+mod undo;
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -49,10 +51,22 @@ const BENCHES: &[Bench] = &[
         measure: || spawn::ratio(&program::build()?, &["--", "/bin/true"], "/bin/true"),
     },
     Bench {
+        name: "exec",
+        what: "starting a program inside a session on this machine's best rung, against starting it outside",
+        jobs: &[Job::Build],
+        measure: || execs::ratio(&program::build()?),
+    },
+    Bench {
         name: "text",
         what: "a verdict of the text layer, in CPU time",
         jobs: &[Job::Build],
         measure: text,
+    },
+    Bench {
+        name: "undo",
+        what: "keeping what could be lost, against `git status` and `cp -a`",
+        jobs: &[Job::Build],
+        measure: || undo::ratios(&program::build()?),
     },
     Bench {
         name: "kernel",
@@ -93,7 +107,7 @@ fn text() -> Result<Measured> {
 
 /// Under -icount the guest's clock counts instructions, so that one run is like another.
 fn kernel() -> Result<Measured> {
-    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &[])?;
     let request = vm::Request {
         icount: true,
         timeout: 1800,

@@ -35,7 +35,8 @@ fn time(command: &mut Command) -> Result<Duration> {
     Ok(started.elapsed())
 }
 
-fn median(mut times: Vec<Duration>) -> Duration {
+/// The middle one.
+pub(crate) fn median(mut times: Vec<Duration>) -> Duration {
     times.sort_unstable();
     times.get(times.len() / 2).copied().unwrap_or_default()
 }

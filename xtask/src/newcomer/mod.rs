@@ -44,7 +44,7 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         bail!("a machine in a directory takes root to make");
     }
     let cache = house::cache("newcomer")?;
-    let base = base(&cache, &request.release)?;
+    let base = debootstrap::kept("newcomer", &request.release, PACKAGES)?;
     let machine =
         tempfile::Builder::new().prefix("machine-").disable_cleanup(request.keep).tempdir_in(&cache)?;
     let root = machine.path().join("root");
@@ -71,20 +71,6 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         println!("the machine is {}", root.display());
     }
     Ok(i32::from(rows.iter().any(|(.., status)| !status.success())))
-}
-
-/// A fresh Debian, made once.
-fn base(cache: &Path, release: &str) -> Result<PathBuf> {
-    let base = cache.join(format!("debian-{release}"));
-    if base.is_dir() {
-        return Ok(base);
-    }
-    eprintln!("xtask: making a fresh Debian {release}");
-    let work = tempfile::Builder::new().prefix(".making-").tempdir_in(cache)?;
-    let root = work.path().join("root");
-    debootstrap::run(release, PACKAGES, &root)?;
-    fs::rename(&root, &base).with_context(|| format!("cannot make {}", base.display()))?;
-    Ok(base)
 }
 
 /// Copies the fresh Debian, tells it the way to the network, and clones what is committed here into it.

@@ -22,6 +22,10 @@ pub(crate) enum Job {
     Agents,
     /// The check that a newcomer's machine is enough.
     Newcomer,
+    /// Making packages.
+    Package,
+    /// Trying packages on machines that have nothing else.
+    Installed,
 }
 
 /// One row.
@@ -161,8 +165,34 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
         elsewhere: "Node.js with npm",
     },
     Requirement {
+        name: "tools to make packages",
+        serves: &[Job::Package],
+        present: || program("dpkg-deb") && program("strip"),
+        get: debian(&["binutils", "dpkg"]),
+        elsewhere: "binutils, and dpkg-deb for the Debian package",
+    },
+    Requirement {
+        name: "tools to install packages",
+        serves: &[Job::Installed],
+        present: || {
+            file("/usr/bin/npm")
+                && program("node")
+                && file("/usr/bin/python3")
+                && package("python3-venv", ANY)
+        },
+        get: debian(&["npm", "nodejs", "python3", "python3-venv"]),
+        elsewhere: "npm, Node.js and python3 with venv",
+    },
+    Requirement {
+        name: "shellcheck",
+        serves: &[Job::Lint],
+        present: || program("shellcheck"),
+        get: debian(&["shellcheck"]),
+        elsewhere: "shellcheck",
+    },
+    Requirement {
         name: "debootstrap",
-        serves: &[Job::Newcomer],
+        serves: &[Job::Newcomer, Job::Installed],
         present: || program("debootstrap"),
         get: debian(&["debootstrap"]),
         elsewhere: "debootstrap",

@@ -16,11 +16,12 @@ use nix::{
 
 use super::{
     Outcome,
-    steps::{AGENTS, Action, INCIDENTS, KERNEL_TESTS, KernelRun, WHOLE_TESTS},
+    steps::{AGENTS, Action, INCIDENTS, KERNEL_TESTS, KernelRun, PACKAGES, WHOLE_TESTS},
 };
 use crate::{
+    apt::debootstrap,
     cargo::{self, cargo},
-    demo, house, proc, program, setup,
+    demo, house, licences, package, proc, program, setup,
     vm::{
         self, fetch,
         table::{Need, Table},
@@ -44,6 +45,15 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
             let arguments = ["test", "--locked", "--package", WHOLE_TESTS, "--test", target];
             watch(cargo(&arguments).env(BINARY, program::build()?), limit)
         }
+        Action::ShellScripts => watch(&mut shell_scripts()?, limit),
+        Action::Licences => Ok(match licences::run(&licences::Request::default())? {
+            0 => Outcome::Passed,
+            code => Outcome::Failed(format!("exit {code}")),
+        }),
+        Action::Packages { .. } if !geteuid().is_root() => {
+            Ok(Outcome::Skipped("a fresh Debian takes root".into()))
+        }
+        Action::Packages { ignored } => watch(&mut packages(ignored)?, limit),
         Action::Agents { .. } if !geteuid().is_root() => {
             Ok(Outcome::Skipped("an agent in namespaces of its own takes root".into()))
         }
@@ -51,10 +61,8 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
             let mut command = cargo(&["test", "--locked", "--package", WHOLE_TESTS, "--test", AGENTS, "--"]);
             watch(command.args(names).env(BINARY, program::build()?), limit)
         }
-        Action::MacOs => match macos() {
-            Some(mut command) => watch(&mut command, limit),
-            None => Ok(Outcome::Failed("no compiler with the sources of its standard library".into())),
-        },
+        Action::MacOs => foreign(macos(), limit),
+        Action::Arm64 => foreign(arm64(), limit),
         Action::Demo if !geteuid().is_root() => Ok(Outcome::Skipped("it takes root".into())),
         Action::Demo => Ok(match demo::run(&demo::Request::default())? {
             0 => Outcome::Passed,
@@ -93,20 +101,34 @@ fn documentation_tests() -> Command {
     cargo(&["test", "--doc", "--quiet", "--locked", "--workspace"])
 }
 
-/// Checks the text layer for a system that no toolchain here has a standard library for: it is checked too, from its sources.
+fn foreign(command: Option<Command>, limit: Duration) -> Result<Outcome> {
+    match command {
+        Some(mut command) => watch(&mut command, limit),
+        None => Ok(Outcome::Failed("no compiler with the sources of its standard library".into())),
+    }
+}
+
+/// Checks the text layer for macOS.
 fn macos() -> Option<Command> {
+    let mut command = checked_for("aarch64-apple-darwin")?;
+    command.args(["--package=blastradius-user", "--package=blastradius-common"]);
+    Some(command)
+}
+
+/// Checks all of the program for arm64. The eBPF object is the same on both: any file stands for it where nothing is linked.
+fn arm64() -> Option<Command> {
+    let mut command = checked_for("aarch64-unknown-linux-gnu")?;
+    command.args(["--package=blastradius-user", "--package=blastradius-common"]);
+    command.env("BLASTRADIUS_EBPF_OBJECT", house::root().join("Cargo.lock"));
+    Some(command)
+}
+
+/// A check for a system that no toolchain here has a standard library for: it is checked too, from its sources.
+fn checked_for(target: &str) -> Option<Command> {
     let debian = Path::new("/usr/bin/rustc");
     let sources = Path::new("/usr/lib/rustlib/src/rust/library/std");
-    let arguments = [
-        "check",
-        "--locked",
-        "-Zbuild-std",
-        "--target=aarch64-apple-darwin",
-        "--package=blastradius-user",
-        "--package=blastradius-common",
-    ];
-    let mut command = cargo(&arguments);
-    command.arg("--target-dir").arg(house::target().join("macos"));
+    let mut command = cargo(&["check", "--locked", "-Zbuild-std", "--target", target]);
+    command.arg("--target-dir").arg(house::target().join("foreign").join(target));
     command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
     if debian.is_file() && sources.is_dir() {
         command.env("RUSTC", debian).env("RUSTC_BOOTSTRAP", "1");
@@ -119,19 +141,46 @@ fn macos() -> Option<Command> {
     None
 }
 
+/// Every shell script of the clone. What they do not find here lies in the places that they run in.
+fn shell_scripts() -> Result<Command> {
+    let listed = proc::capture(Command::new("git").args(["ls-files", "*.sh"]).current_dir(house::root()))?;
+    let mut command = Command::new(proc::which("shellcheck").context("shellcheck is missing")?);
+    command.args(["--shell=bash", "--severity=warning"]).args(listed.lines()).current_dir(house::root());
+    Ok(command)
+}
+
+/// What the fresh Debian has that packages are tried on: Python, for the wheel.
+const INSTALLED: &[&str] = &["python3", "python3-venv"];
+
+fn packages(ignored: bool) -> Result<Command> {
+    let made = package::directory();
+    package::all_into(&made)?;
+    let debian = debootstrap::kept("packages", "bookworm", INSTALLED)?;
+    let mut command = cargo(&["test", "--locked", "--package", WHOLE_TESTS, "--test", PACKAGES, "--"]);
+    if ignored {
+        command.arg("--ignored");
+    }
+    command.env("BLASTRADIUS_PACKAGES", made).env("BLASTRADIUS_DEBIAN", debian);
+    Ok(command)
+}
+
 /// What the tests of the whole find the program by.
 const BINARY: &str = "BLASTRADIUS_BIN";
 /// Where the program lies in a guest.
 const GUEST_BINARY: &str = "/usr/bin/blastradius";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
-    let KernelRun { series, fs, append, program } = run;
-    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS)?;
+    let KernelRun { series, fs, append, program, acts } = run;
+    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &[])?;
     let mut request = vm::Request {
         fs: *fs,
         append: (*append).to_owned(),
         ..vm::Request::new(series, vec![tests.into_os_string()])
     };
+    if let Some(acts) = acts {
+        request.command.extend(["agreement", "kernel", acts].map(Into::into));
+        request.mem = 2048;
+    }
     if !program {
         return guest(request, limit);
     }

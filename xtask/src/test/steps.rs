@@ -47,6 +47,17 @@ pub(crate) enum Action {
     },
     /// Type-checks for macOS.
     MacOs,
+    /// Type-checks for Linux on arm64.
+    Arm64,
+    /// Looks through every shell script.
+    ShellScripts,
+    /// Checks what licences the crates have.
+    Licences,
+    /// Makes the packages, twice, and tries them where nothing else of ours is.
+    Packages {
+        /// The tests that build from the source archive instead of the others.
+        ignored: bool,
+    },
     /// Replays the demonstration.
     Demo,
     /// Replays the incidents on a kernel of vm/kernels.toml, with a Debian as root.
@@ -76,6 +87,8 @@ pub(crate) struct KernelRun {
     pub(crate) append: &'static str,
     /// The whole program is tried from end to end, too.
     pub(crate) program: bool,
+    /// Instead of the tests: compares the layers by so many random acts.
+    pub(crate) acts: Option<&'static str>,
 }
 
 /// The package of the kernel tests, and its program.
@@ -84,6 +97,9 @@ pub(crate) const KERNEL_TESTS: &str = "kernel-tests";
 pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 /// Its target that replays incidents.
 pub(crate) const INCIDENTS: &str = "battery";
+
+/// Its target that installs packages.
+pub(crate) const PACKAGES: &str = "packages";
 
 /// The real agents: a program that is no test for cargo, since it fetches them.
 pub(crate) const AGENTS: &str = "agents";
@@ -124,7 +140,13 @@ const fn kernel(tier: Tier, name: &'static str, run: KernelRun) -> Step {
 }
 
 const fn on(series: &'static str, fs: FileSystem) -> KernelRun {
-    KernelRun { series, fs, append: "", program: false }
+    KernelRun { series, fs, append: "", program: false, acts: None }
+}
+
+/// The text layer against the kernel rung, on random machines.
+const fn agreement(tier: Tier, name: &'static str, fs: FileSystem, acts: &'static str) -> Step {
+    let run = KernelRun { acts: Some(acts), ..on("6.12", fs) };
+    Step { group: "agreement", limit: minutes(40), ..kernel(tier, name, run) }
 }
 
 const fn with_program(series: &'static str, fs: FileSystem) -> KernelRun {
@@ -158,6 +180,24 @@ pub(crate) const STEPS: &[Step] = &[
             env: &[("RUSTDOCFLAGS", "--deny warnings")],
         },
     ),
+    lint("shell scripts", &[Job::Lint], Action::ShellScripts),
+    lint("licences", &[], Action::Licences),
+    lint(
+        "without the kernel side",
+        &[],
+        Action::Cargo {
+            arguments: &[
+                "check",
+                "--locked",
+                "--package",
+                "blastradius-user",
+                "--no-default-features",
+                "--all-targets",
+            ],
+            // No compiler or linker for eBPF may be asked for.
+            env: &[("BLASTRADIUS_BPF_LINKER", "/nonexistent"), ("BLASTRADIUS_BPF_RUSTC", "/nonexistent")],
+        },
+    ),
     Step {
         group: "unit",
         name: "unit and integration tests",
@@ -165,6 +205,26 @@ pub(crate) const STEPS: &[Step] = &[
         jobs: &[Job::Build, Job::Programs],
         limit: minutes(20),
         action: Action::Tests,
+    },
+    Step {
+        group: "unit",
+        name: "100,000 execs under the exec filter",
+        tier: Long,
+        jobs: &[Job::Build, Job::Programs],
+        limit: minutes(60),
+        action: Action::Cargo {
+            arguments: &[
+                "test",
+                "--locked",
+                "--package",
+                "blastradius-user",
+                "--test",
+                "guard",
+                "--",
+                "sixteen_workers",
+            ],
+            env: &[("BLASTRADIUS_TEST_EXECS", "100000")],
+        },
     },
     Step {
         group: "macos",
@@ -176,9 +236,35 @@ pub(crate) const STEPS: &[Step] = &[
     },
     whole("what the text layer says, case by case", "corpus"),
     whole("what agents' hooks are answered", "hosts"),
-    whole("what the README shows", "readme"),
+    whole("what the README and the documentation show", "readme"),
+    whole("what CI systems and images are given", "packaging"),
     whole("the text layer against what bash really does", "truth"),
+    whole("what was destroyed in scope comes back", "undo"),
     whole("incidents, replayed on this machine's best rung", INCIDENTS),
+    Step {
+        group: "package",
+        name: "packages, installed where nothing else of ours is",
+        tier: Short,
+        jobs: &[Job::Build, Job::Package, Job::Installed],
+        limit: minutes(20),
+        action: Action::Packages { ignored: false },
+    },
+    Step {
+        group: "package",
+        name: "the source archive, built without a network",
+        tier: Long,
+        jobs: &[Job::Build, Job::Package, Job::Installed],
+        limit: minutes(40),
+        action: Action::Packages { ignored: true },
+    },
+    Step {
+        group: "arm64",
+        name: "type-check for Linux on arm64",
+        tier: Long,
+        jobs: &[Job::MacOs],
+        limit: minutes(15),
+        action: Action::Arm64,
+    },
     agents(Short, "Claude Code, pi and opencode, driven by a script", &["claude-code", "pi", "opencode"]),
     agents(
         Long,
@@ -201,6 +287,19 @@ pub(crate) const STEPS: &[Step] = &[
         "Linux 6.12 without bpf among its security modules, and the program on it",
         KernelRun { append: WITHOUT_BPF, ..with_program("6.12", Tmpfs) },
     ),
+    agreement(Short, "the text layer and Linux 6.12 agree", Tmpfs, "300"),
+    agreement(Long, "the text layer and Linux 6.12 agree, 5,000 times, on ext4", Ext4, "5000"),
+    Step {
+        group: "agreement",
+        name: "the text layer and Landlock agree",
+        tier: Short,
+        jobs: &[Job::Build],
+        limit: minutes(15),
+        action: Action::Cargo {
+            arguments: &["run", "--locked", "--package", KERNEL_TESTS, "--", "agreement", "landlock", "2000"],
+            env: &[],
+        },
+    },
     Step {
         group: "kernel",
         name: "incidents, replayed on Linux 6.12",

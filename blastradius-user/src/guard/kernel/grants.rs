@@ -133,6 +133,23 @@ impl Grants {
         }
     }
 
+    /// Makes a task that runs already a member of the session. `false`: it is one.
+    ///
+    /// # Errors
+    /// As [`Self::member`]; or it is a member of another session, or the table of tasks is full.
+    pub fn enrol(&self, process: libc::pid_t, thread: libc::pid_t) -> io::Result<bool> {
+        let order = Order { session: self.session, grant: Order::ENROL, ..Order::default() };
+        let before = self.probe(process, thread, order)?;
+        if before.session == self.session {
+            return Ok(false);
+        }
+        match self.member(process, thread)? {
+            Some(member) if member.session == self.session => Ok(true),
+            Some(_) => Err(io::Error::other("it is in another session")),
+            None => Err(io::Error::other("the table of guarded tasks is full")),
+        }
+    }
+
     fn probe(&self, process: libc::pid_t, thread: libc::pid_t, order: Order) -> io::Result<Member> {
         let set = self.set()?;
         let token = marks::next_token();

@@ -223,7 +223,8 @@ impl Unenforced {
             Self::BlockDevices => "writing to block devices is not refused by the kernel".to_owned(),
             Self::Born => "what the session makes outside scope it cannot remove again".to_owned(),
             Self::Grants => {
-                "a human's yes cannot be carried into the kernel: questions are refused".to_owned()
+                "a human's yes cannot be carried into the kernel: what it would refuse stays refused"
+                    .to_owned()
             }
             Self::Roles => {
                 "package managers cannot replace files of the system, nor git those of other work trees"

@@ -121,7 +121,7 @@ const REBUILDABLE_FILES: &[&str] = &[
 ];
 
 /// Whether a name is one that a tool rebuilds, where the tool's marker is.
-pub(super) fn is_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
+pub(crate) fn is_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
     let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return false };
     let name = name.to_string_lossy();
     let Some((_, markers)) = REBUILDABLE_DIRECTORIES.iter().find(|(known, _)| *known == name) else {
@@ -139,7 +139,7 @@ pub(super) fn is_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
 }
 
 /// Whether a file's name is one that a tool makes again.
-pub(super) fn is_rebuildable_file(name: &str) -> bool {
+pub(crate) fn is_rebuildable_file(name: &str) -> bool {
     REBUILDABLE_FILES.iter().any(|glob| matches(glob, name))
 }
 

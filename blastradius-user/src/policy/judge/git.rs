@@ -116,9 +116,11 @@ impl Court<'_> {
     ) -> Option<Objection> {
         // Where no work tree is seen, git may be told of one by its environment: then it is where git runs.
         let root = self.tree_at(base).map_or_else(|| base.to_path_buf(), |tree| tree.root);
+        // Not the working directory of someone who works right below the root (`/app`), but what is a home or system.
         let is_system =
             floor::system_roots(self.policy.platform()).iter().any(|system| root == Path::new(system));
-        if (paths::depth(&root) == 0 || is_system) && !self.is_scope(&root) {
+        let is_home = paths::depth(&root) > 1 && self.zone(&root).zone == blastradius_common::Zone::Floor;
+        if (paths::depth(&root) == 0 || is_system || is_home) && !self.is_scope(&root) {
             return Some(
                 Objection::critical(RuleId::FloorPath)
                     .because(format!("{what} would clean {}, a floor object", root.display())),

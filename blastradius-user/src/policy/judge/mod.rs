@@ -11,6 +11,8 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use facts::{is_rebuildable_directory, is_rebuildable_file};
+
 use std::path::PathBuf;
 
 use blastradius_common::{Operation, RuleId, Verdict};

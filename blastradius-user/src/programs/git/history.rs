@@ -6,7 +6,7 @@ use crate::policy::effect::Discard;
 use crate::programs::git::Git;
 use crate::programs::options::{Grammar, Parsed, flag, optional, value};
 use crate::programs::verbs::{Words, word};
-use crate::programs::{Input, Machine, acts};
+use crate::programs::{Dialect, Input, Machine, acts};
 use crate::shell::value::{Abstract, Field};
 use crate::shell::world::Look;
 
@@ -244,6 +244,12 @@ pub(crate) fn filter(call: &Git<'_>, machine: &mut dyn Machine) {
     let words = Words::sort(call.args, &[]);
     if call.args.is_empty() || words.has(&["-h", "--dry-run", "--analyze", "--version"]) {
         return;
+    }
+    for option in call.args.windows(2) {
+        let name = word(&option[0]);
+        if name.starts_with("--") && (name.ends_with("-filter") || name == "--setup") {
+            machine.run_text(&option[1].text, Dialect::Posix, Vec::new(), call.surroundings());
+        }
     }
     call.discards(machine, format!("git {}", call.verb), Discard::History);
 }

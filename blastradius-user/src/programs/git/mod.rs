@@ -24,7 +24,7 @@ use crate::shell::value::{Abstract, Field};
 use crate::shell::world::{Look, World};
 
 /// The programs of this family.
-pub const PROGRAMS: &[(&str, Program)] = &[("git", git)];
+pub const PROGRAMS: &[(&str, Program)] = &[("git", git), ("bfg", bfg)];
 
 /// git stops expanding an alias that leads back to itself; so do we, at this depth.
 const ALIAS_DEPTH: usize = 8;
@@ -200,6 +200,20 @@ const OTHER_BUILTINS: &[&str] = &[
 
 fn git(call: &Call<'_>, machine: &mut dyn Machine) {
     read(call.args, machine, ALIAS_DEPTH);
+}
+
+/// The BFG Repo-Cleaner makes every commit anew, as git-filter-repo does.
+fn bfg(call: &Call<'_>, machine: &mut dyn Machine) {
+    let does = call.args.iter().any(|arg| {
+        let option = word(arg);
+        ["--delete-", "--strip-", "--replace-", "-D", "-b", "-B", "-rt"]
+            .iter()
+            .any(|act| option.starts_with(act))
+    });
+    if does {
+        let base = machine.cwd();
+        machine.effect(Effect::Git { discard: Discard::History, base, what: "bfg".into() });
+    }
 }
 
 fn read(args: &[Field], machine: &mut dyn Machine, depth: usize) {

@@ -49,6 +49,8 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("php", php),
     ("lua", lua),
     ("luajit", lua),
+    ("Rscript", r),
+    ("R", r),
     ("awk", awk::awk),
     ("gawk", awk::awk),
     ("mawk", awk::awk),
@@ -94,6 +96,9 @@ fn runs_stdin(language: &'static Language, args: &[Field], machine: &mut dyn Mac
 /// A script file, where it can be read.
 fn runs_file(file: &Field, language: &'static Language, args: &[Field], machine: &mut dyn Machine) {
     let Some(code) = machine.read_file(file) else { return };
+    if code.has_hole() && code.known_prefix().trim().is_empty() {
+        return unknown_code(machine, "runs code that is known only at run time");
+    }
     reader::read(&code, language, args, Some(Rc::clone(&file.source)), machine);
 }
 
@@ -233,8 +238,8 @@ static PERL: Grammar = Grammar::new(&[
     value("m", ""),
     value("I", ""),
     optional("i", ""),
-    optional("0", ""),
-    optional("l", ""),
+    // `-l` and `-0` take octal digits, and other letters may follow: `-le CODE`.
+    flag("l01234567", ""),
     optional("F", ""),
     optional("d", ""),
     optional("D", ""),
@@ -306,7 +311,7 @@ static RUBY: Grammar = Grammar::new(&[
     value("C", ""),
     value("E", "encoding"),
     optional("i", ""),
-    optional("0", ""),
+    flag("01234567", ""),
     optional("F", ""),
     optional("K", ""),
     optional("T", ""),
@@ -393,6 +398,28 @@ fn lua(call: &Call<'_>, machine: &mut dyn Machine) {
     }
     if codes.is_empty() && !parsed.has("v") || !parsed.rest.is_empty() {
         runs_rest(parsed.rest, &tables::LUA, machine);
+    }
+}
+
+/// Rscript(1), R(1): `-e CODE`, `-f FILE`, or a script.
+fn r(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar = Grammar::new(&[
+        value("e", ""),
+        value("f", "file"),
+        value("", "default-packages|encoding|gui|args"),
+        flag("", "vanilla|slave|quiet|no-save|no-restore|no-echo|verbose"),
+    ])
+    .in_order();
+    let parsed = GRAMMAR.read(call.args);
+    let codes: Vec<Field> = parsed.values("e").cloned().collect();
+    for code in &codes {
+        runs(&code.text, &tables::R, parsed.rest, machine);
+    }
+    match (parsed.value("file").cloned(), parsed.rest.split_first()) {
+        (Some(file), _) => runs_file(&file, &tables::R, parsed.rest, machine),
+        (None, Some((script, args))) if codes.is_empty() => runs_file(script, &tables::R, args, machine),
+        (None, None) if codes.is_empty() => runs_stdin(&tables::R, &[], machine),
+        (None, _) => {}
     }
 }
 

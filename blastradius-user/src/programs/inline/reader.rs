@@ -163,6 +163,12 @@ fn significant(tokens: Vec<Token>, language: &Language) -> Rc<[Token]> {
     tokens.into()
 }
 
+/// Python: names under which the first parameter of a call that matters here may be given.
+const FIRST_BY_NAME: &[&str] = &["path", "src", "name", "filename", "file", "args", "command", "cmd", "top"];
+
+/// The same of the second.
+const SECOND_BY_NAME: &[&str] = &["dst", "mode"];
+
 impl Reader<'_> {
     fn begin_again(&mut self, base: Base) {
         self.at = 0;
@@ -1409,6 +1415,13 @@ impl Reader<'_> {
             if self.at == start {
                 self.at += 1;
             }
+        }
+        if self.is("python") && arguments.given.is_empty() {
+            let named = |key: &&str| arguments.named.iter().find(|(name, _)| &**name == *key);
+            arguments.given =
+                FIRST_BY_NAME.iter().find_map(|key| Some(vec![named(key)?.1.clone()])).unwrap_or_default();
+            let second = SECOND_BY_NAME.iter().find_map(|key| Some(named(key)?.1.clone()));
+            arguments.given.extend(second.filter(|_| !arguments.given.is_empty()));
         }
         arguments
     }

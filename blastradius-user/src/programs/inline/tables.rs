@@ -515,6 +515,30 @@ pub(super) static LUA: Language = Language {
     ..PLAIN
 };
 
+pub(super) static R: Language = Language {
+    name: "R",
+    line_comments: &["#"],
+    functions: &[
+        ("unlink", Meaning::Remove { recursive: true }),
+        ("file.remove", Meaning::RemoveAll { recursive: false }),
+        ("file.rename", Meaning::Move),
+        ("file.copy", Meaning::CopyTo),
+        ("system", Meaning::Shell),
+        ("shell", Meaning::Shell),
+        ("file.path", Meaning::Join),
+        ("path.expand", Meaning::ExpandUser),
+        ("normalizePath", Meaning::Same),
+        ("tempfile", Meaning::Fresh),
+        ("tempdir", Meaning::Temporary),
+        ("getwd", Meaning::Cwd),
+        ("setwd", Meaning::Chdir),
+        ("Sys.getenv", Meaning::Env),
+        ("print", Meaning::Print),
+        ("cat", Meaning::Print),
+    ],
+    ..PLAIN
+};
+
 /// awk has no calls that are looked up here; its tokens are read by their own walker.
 pub(super) static AWK: Language =
     Language { name: "awk", quotes: &[('"', Interpolation::None)], patterns: true, ..PLAIN };

@@ -25,6 +25,8 @@ pub(super) struct Makefile {
     given: HashMap<String, Abstract>,
     rules: HashMap<String, Rule>,
     first: Option<String>,
+    /// Texts that make has a shell run while it reads the file: `$(shell TEXT)`, `NAME != TEXT`.
+    shells: Vec<String>,
     /// Other files are read in: what is not set here may be set there.
     includes: bool,
 }
@@ -45,6 +47,7 @@ impl Makefile {
             if line.is_empty() || line.starts_with('#') {
                 continue;
             }
+            makefile.shells.extend(shell_calls(line));
             if line.starts_with("include ") || line.starts_with("-include ") || line.starts_with("sinclude ")
             {
                 makefile.includes = true;
@@ -103,6 +106,12 @@ impl Makefile {
             lines.extend(recipe.map(|line| self.expand(line, target, rule, machine, 0)));
         }
         lines
+    }
+
+    /// What make has a shell run while it reads the file, expanded.
+    pub(super) fn read_time(&self, machine: &dyn Machine) -> Vec<Abstract> {
+        let nothing = Rule::default();
+        self.shells.iter().map(|text| self.expand(text, "", &nothing, machine, 0)).collect()
     }
 
     fn visit(&self, target: &str, order: &mut Vec<String>, depth: usize) {
@@ -174,6 +183,25 @@ impl Makefile {
             Some(_) | None => unknown(name),
         }
     }
+}
+
+/// The texts of `$(shell TEXT)` and `NAME != TEXT` on a line.
+fn shell_calls(line: &str) -> Vec<String> {
+    const CALL: &str = "$(shell ";
+    let mut calls = Vec::new();
+    if let Some((name, text)) = line.split_once("!=")
+        && !name.trim().contains(' ')
+    {
+        calls.push(text.trim().to_owned());
+    }
+    let mut rest = line;
+    while let Some(place) = rest.find(CALL) {
+        let whole = &rest[place + 1..];
+        let text = whole.get(CALL.len() - 1..closing(whole, '(').saturating_sub(1)).unwrap_or_default();
+        calls.push(text.to_owned());
+        rest = &rest[place + CALL.len()..];
+    }
+    calls
 }
 
 fn unknown(name: &str) -> Abstract {

@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
+use crate::programs::Input;
 use crate::shell::builtins;
 use crate::shell::eval::{Evaluator, field_value, look_through};
+use crate::shell::fold;
 use crate::shell::limits::Eval;
 use crate::shell::state::{Outcome, Val};
 use crate::shell::value::{Abstract, Cause, Field, Piece};
@@ -183,7 +185,8 @@ pub(super) fn command(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) ->
     let mut rest = args;
     while let Some(option) = rest.first().and_then(Field::as_known) {
         match &*option {
-            "-v" | "-V" => {
+            "-v" => return names(evaluator, &rest[1..]),
+            "-V" => {
                 evaluator.print_unknown()?;
                 return Ok(Outcome::unknown());
             }
@@ -207,6 +210,48 @@ pub(super) fn command(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) ->
     evaluator.run_program_argv(rest.to_vec())
 }
 
+/// `command -v NAME`: what the shell would run for it.
+fn names(evaluator: &mut Evaluator<'_>, args: &[Field]) -> Eval<Outcome> {
+    if !evaluator.is_captured() {
+        return Ok(Outcome::unknown());
+    }
+    let name = match args {
+        [only] => only.as_known().map(std::borrow::Cow::into_owned),
+        _ => None,
+    };
+    let own = |name: &String| {
+        evaluator.state.functions.contains_key(name.as_str()) || builtins::lookup(name).is_some()
+    };
+    let found = match name {
+        Some(name) if own(&name) => Some(name),
+        Some(name) => fold::on_path(evaluator, &name)?,
+        None => None,
+    };
+    match found {
+        Some(found) => evaluator.print(Input::Text(Abstract::known(&format!("{found}\n"))))?,
+        None => evaluator.print_unknown()?,
+    }
+    Ok(Outcome::unknown())
+}
+
+/// `type -P NAME` searches PATH as `which` does; what else `type` prints is not followed.
+pub(super) fn type_(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
+    if evaluator.is_captured() {
+        let found = match args {
+            [option, name] if matches!(option.as_known().as_deref(), Some("-P" | "-p")) => {
+                let name = name.as_known().map(std::borrow::Cow::into_owned);
+                name.map_or(Ok(None), |name| fold::on_path(evaluator, &name))?
+            }
+            _ => None,
+        };
+        match found {
+            Some(found) => evaluator.print(Input::Text(Abstract::known(&format!("{found}\n"))))?,
+            None => evaluator.print_unknown()?,
+        }
+    }
+    Ok(Outcome::unknown())
+}
+
 pub(super) fn trap(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
     let mut rest = args;
     match rest.first().and_then(Field::as_known).as_deref() {
@@ -224,6 +269,7 @@ pub(super) fn trap(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
     let clears = known.as_deref() == Some("-") || signals.is_empty() || number;
     let named = if number || signals.is_empty() { rest } else { signals };
     let source = evaluator.source.clone();
+    let mut over = Vec::new();
     let traps = Rc::make_mut(&mut evaluator.state.traps);
     for signal in named {
         let Some(signal) = signal.as_known() else { continue };
@@ -232,11 +278,16 @@ pub(super) fn trap(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
             "0" => "EXIT",
             other => other,
         };
-        if clears {
-            traps.remove(signal);
+        let before = if clears {
+            traps.remove(signal)
         } else {
-            traps.insert(signal.into(), (Val::plain(body.text.clone()), source.clone()));
-        }
+            traps.insert(signal.into(), (Val::plain(body.text.clone()), source.clone()))
+        };
+        // A trap for errors or signals may have run before it is taken back; one for the end cannot.
+        over.extend(before.filter(|_| signal != "EXIT"));
+    }
+    for (body, source) in over {
+        evaluator.run_trap_aside(&body, source)?;
     }
     Ok(Outcome::ok())
 }

@@ -88,6 +88,7 @@ pub(super) fn shopt(evaluator: &mut Evaluator<'_>, name: &str, args: &[Field]) -
                     "nocasematch" => flags.nocasematch = on,
                     "lastpipe" => flags.lastpipe = on,
                     "expandaliases" => flags.expand_aliases = on,
+                    "shwordsplit" => flags.sh_word_split = on,
                     "nounset" => flags.nounset = on,
                     "errexit" => flags.errexit = on,
                     _ => {}

@@ -200,6 +200,7 @@ pub(super) fn unset(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> E
                 Rc::make_mut(&mut evaluator.state.functions).remove(name);
             }
             name => match name.split_once('[') {
+                Some((array, index)) if unset_element(evaluator, array, index)? => {}
                 Some((array, _)) => {
                     let cause = Rc::new(Cause::ManyValues(array.into()));
                     evaluator.assign_shape(array, Shape::UnknownArray(cause))?;
@@ -209,6 +210,24 @@ pub(super) fn unset(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> E
         }
     }
     Ok(Outcome::ok())
+}
+
+/// `unset 'a[1]'`, where array and subscript are known.
+fn unset_element(evaluator: &mut Evaluator<'_>, array: &str, index: &str) -> Eval<bool> {
+    let Some(index) = index.strip_suffix(']') else { return Ok(false) };
+    let shape = match (evaluator.binding(array).map(|var| var.shape), index.parse::<i64>()) {
+        (Some(Shape::Indexed(mut items)), Ok(index)) if index >= 0 => {
+            Rc::make_mut(&mut items).remove(&index);
+            Shape::Indexed(items)
+        }
+        (Some(Shape::Assoc(mut items)), _) if !index.contains(['$', '`', '"', '\'', '\\']) => {
+            Rc::make_mut(&mut items).remove(index);
+            Shape::Assoc(items)
+        }
+        _ => return Ok(false),
+    };
+    evaluator.assign_shape(array, shape)?;
+    Ok(true)
 }
 
 pub(super) fn shift(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {

@@ -251,8 +251,14 @@ impl Evaluator<'_> {
             return Ok(Some(Outcome::unknown()));
         }
         self.tick(8)?;
-        let Some(text) = self.content_of(&path) else { return Ok(None) };
         let shown = path.to_string_lossy().into_owned();
+        let Some(text) = self.content_of(&path) else {
+            if let Input::Unknown { network: true, from, .. } = self.file_input(&fields[0], &base) {
+                let what = "runs code straight from the network".into();
+                self.add_thing(RuleId::NetworkCode, what, &from, &shown);
+            }
+            return Ok(None);
+        };
         let Some(known) = text.as_known() else { return Ok(None) };
         if known.contains('\0') {
             return Ok(None);

@@ -82,6 +82,9 @@ impl Evaluator<'_> {
     /// followed apart, so that what an early link sets holds in the later ones.
     pub(crate) fn and_or(&mut self, first: &Statement, rest: &[(Link, Statement)]) -> Eval<Outcome> {
         self.in_condition += 1;
+        // In a branch that is not taken, what is known is known as well as elsewhere.
+        let entered = self.state.reach;
+        let as_entered = |state: &State| entered != Reach::Ended && state.reach == entered;
         let left = self.statement(first)?;
         let (mut ok, mut fail) = self.both_ways(&left);
         let mut last = left.status;
@@ -90,7 +93,7 @@ impl Evaluator<'_> {
                 self.in_condition -= 1;
             }
             let (runs, waits) = if *link == Link::And { (ok, fail) } else { (fail, ok) };
-            let maybe = u32::from(waits.reach == Reach::Live || runs.reach != Reach::Live);
+            let maybe = u32::from(as_entered(&waits) || !as_entered(&runs));
             self.state = runs;
             self.uncertain += maybe;
             let right = self.statement(next);
@@ -103,7 +106,7 @@ impl Evaluator<'_> {
                 Link::Or => (self.join_two(waits, right_ok), right_fail),
             };
         }
-        let status = match (ok.reach == Reach::Live, fail.reach == Reach::Live) {
+        let status = match (as_entered(&ok), as_entered(&fail)) {
             (true, false) => Some(0),
             (false, true) => last.filter(|&status| status != 0).or(Some(1)),
             _ => None,

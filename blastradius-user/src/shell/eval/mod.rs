@@ -45,6 +45,8 @@ pub(crate) struct Evaluator<'w> {
     pub(crate) world: Counted<'w>,
     pub(crate) work: Work,
     pub(crate) dialect: Dialect,
+    /// The parameter that is expanded asks for splitting: zsh's `${=x}`.
+    pub(crate) splits_once: bool,
     pub(crate) state: State,
     effects: Vec<Located>,
     problems: Vec<Problem>,
@@ -145,6 +147,7 @@ impl<'w> Evaluator<'w> {
             world: Counted { inner: world, calls: Cell::new(0) },
             work: Work::default(),
             dialect: Dialect::default(),
+            splits_once: false,
             state,
             effects: Vec::new(),
             problems: Vec::new(),

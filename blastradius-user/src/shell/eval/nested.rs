@@ -121,12 +121,12 @@ impl Evaluator<'_> {
         let exits = std::mem::take(&mut self.exits);
         let loops = std::mem::take(&mut self.loops);
         let returned = self.frames.last().map_or(0, |frame| frame.returned.len());
-        let own_trap = self.state.traps.contains_key("EXIT");
-        if own_trap {
-            Rc::make_mut(&mut self.state.traps).remove("EXIT");
+        // A copy starts without traps (bash(1), "Command Execution Environment"); its own may run until it ends.
+        if !self.state.traps.is_empty() {
+            self.state.traps = Rc::default();
         }
         let done = work(self)?;
-        if self.state.traps.contains_key("EXIT") {
+        if !self.state.traps.is_empty() {
             self.run_exit_traps()?;
         }
         if let Some(frame) = self.frames.last_mut() {
@@ -549,6 +549,21 @@ impl Evaluator<'_> {
         self.state.files = files;
         self.state.traps = Rc::default();
         Ok(())
+    }
+
+    /// Runs what a trap may have run up to here.
+    pub(crate) fn run_trap_aside(&mut self, body: &Val, source: Rc<str>) -> Eval<()> {
+        let present = self.state.clone();
+        self.state.traps = Rc::default();
+        let outer = std::mem::replace(&mut self.source, source);
+        self.uncertain += 1;
+        let done = self.in_subshell(|evaluator| evaluator.run_code(&body.text, "trap"));
+        self.uncertain -= 1;
+        self.source = outer;
+        let files = self.state.files.clone();
+        self.state = present;
+        self.state.files = files;
+        done.map(|_| ())
     }
 
     /// Reads a file's commands into the present shell.

@@ -1,5 +1,6 @@
 //! `[[ … ]]` and `test`: what is decided, and what either answer shows.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -9,7 +10,7 @@ use crate::shell::limits::Eval;
 use crate::shell::pattern::Pattern;
 use crate::shell::state::{Fact, Facts, Outcome, Shape};
 use crate::shell::syntax::{Test, Word};
-use crate::shell::value::{Abstract, Field};
+use crate::shell::value::{Abstract, Field, Piece};
 use crate::shell::world::{Kind, Look, World};
 
 /// The variable that a word is nothing but: `$X`, `"$X"`, `"${X:-}"`.
@@ -23,6 +24,31 @@ pub(crate) fn variable_of(source: &str) -> Option<Rc<str>> {
     let bytes = name.as_bytes();
     let whole = crate::shell::word::name_length(bytes) == bytes.len() || bytes.iter().all(u8::is_ascii_digit);
     (!bytes.is_empty() && whole).then(|| name.into())
+}
+
+/// `"x$DIR" = "x"` asks what `"$DIR" = ""` asks: the letter in front only keeps old shells from taking the value for an
+/// operator. Gives the text, how it is written, and the literal, all without that letter.
+fn without_common_lead<'a>(
+    text: &Abstract,
+    source: &'a str,
+    literal: &'a str,
+) -> (Abstract, Cow<'a, str>, &'a str) {
+    let inner = source.strip_prefix('"').unwrap_or(source);
+    let lead = inner.chars().next().filter(|lead| lead.is_ascii_alphanumeric() || matches!(lead, '_' | '.'));
+    let Some(lead) = lead else { return (text.clone(), source.into(), literal) };
+    let behind = inner.get(1..).unwrap_or_default();
+    let Some(rest) = literal.strip_prefix(lead).filter(|_| behind.starts_with('$')) else {
+        return (text.clone(), source.into(), literal);
+    };
+    let mut text = text.clone();
+    if let Some(Piece::Text(first)) = text.pieces.first_mut()
+        && let Some(shorter) = first.strip_prefix(lead)
+    {
+        *first = shorter.into();
+    }
+    text.pieces.retain(|piece| !matches!(piece, Piece::Text(text) if text.is_empty()));
+    let quote = if source.starts_with('"') { "\"" } else { "" };
+    (text, format!("{quote}{behind}").into(), rest)
 }
 
 impl Evaluator<'_> {
@@ -146,13 +172,15 @@ impl Evaluator<'_> {
     }
 
     fn equality(&mut self, text: &Abstract, source: &str, literal: &str) -> Outcome {
+        let (stripped, source, literal) = without_common_lead(text, source, literal);
+        let text = &stripped;
         let truth = match text.as_known() {
             Some(text) => Some(text == literal),
             None if literal.is_empty() && !text.may_be_empty() => Some(false),
             None => None,
         };
         let mut outcome = Outcome::truth(truth);
-        if let Some(name) = variable_of(source) {
+        if let Some(name) = variable_of(&source) {
             if literal.is_empty() {
                 outcome.if_ok.push(Fact::Empty(name.clone()));
                 outcome.if_fail.push(Fact::NotEmpty(name));

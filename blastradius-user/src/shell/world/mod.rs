@@ -3,6 +3,7 @@
 //! Everything below [`World`] is pure: it runs in tests on a made-up world, fuzzes, and compiles for macOS. All paths
 //! that are handed in are absolute. Nothing here follows a link unless its name says so.
 
+pub mod amended;
 pub mod memory;
 
 use std::ffi::OsString;

@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     Test,
-    stage::{Stage, end_of, eventually},
+    stage::{Ended, Stage, end_of, eventually},
 };
 
 pub(super) const TESTS: &[Test] = &[
@@ -17,6 +17,8 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "the agent's death by a signal is the program's", body: death },
     Test { name: "a signal to the program reaches the agent", body: signal },
     Test { name: "a program that is not there is 127", body: missing },
+    Test { name: "without the kernel's types nothing starts, and it is said", body: no_types },
+    Test { name: "a missing bpf file system is mounted", body: no_bpffs },
     Test { name: "what the agent leaves running stays guarded", body: left_behind },
     Test { name: "a session whose supervisor was killed stays guarded, and nobody else is", body: orphaned },
     Test { name: "a session starts beside one whose supervisor was killed", body: successor },
@@ -59,6 +61,24 @@ fn signal(stage: &Stage) {
 fn missing(stage: &Stage) {
     let ended = stage.guarded(&["no-such-program"]).output().expect("it starts");
     assert_eq!(ended.status.code(), Some(127));
+}
+
+/// Runs the program in a mount namespace that `prepare` has changed.
+fn elsewhere(stage: &Stage, prepare: &str) -> Ended {
+    let program = stage.program(&[]).get_program().display().to_string();
+    let inner = format!("{prepare} && exec {program} run --require kernel -- echo started");
+    stage.unguarded(&format!("unshare -m sh -c '{inner}'"))
+}
+
+fn no_types(stage: &Stage) {
+    let ended = elsewhere(stage, "mount -t tmpfs tmpfs /sys/kernel/btf").with(125);
+    assert!(ended.complained().contains("CONFIG_DEBUG_INFO_BTF"), "{}", ended.complained());
+    assert_eq!(ended.said(), "");
+}
+
+fn no_bpffs(stage: &Stage) {
+    let ended = elsewhere(stage, "mount -t tmpfs tmpfs /sys/fs/bpf").with(0);
+    assert_eq!(ended.said(), "started\n");
 }
 
 fn left_behind(stage: &Stage) {

@@ -2,6 +2,7 @@
 
 mod act;
 mod approvals;
+mod attach;
 mod ends;
 mod guards;
 mod repositories;
@@ -32,7 +33,8 @@ pub(crate) fn run(binary: &Path, filters: &[String]) -> ExitCode {
     let is_meant =
         |test: &&Test| filters.is_empty() || filters.iter().any(|part| test.name.contains(&**part));
     let alone = ends::TESTS.iter().filter(is_meant).collect::<Vec<_>>();
-    let together = guards::TESTS.iter().chain(repositories::TESTS).chain(approvals::TESTS);
+    let together =
+        guards::TESTS.iter().chain(repositories::TESTS).chain(approvals::TESTS).chain(attach::TESTS);
     let together = together.filter(is_meant).collect::<Vec<_>>();
     let mut score = perform(binary, "alone", &alone);
     if !together.is_empty() {

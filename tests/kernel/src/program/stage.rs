@@ -84,6 +84,14 @@ impl Stage {
         command
     }
 
+    /// `blastradius WORDS`, ready to be started.
+    pub(crate) fn program(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.args(words);
+        self.prepare(&mut command);
+        command
+    }
+
     fn prepare(&self, command: &mut Command) {
         command
             .current_dir(self.path("project"))
@@ -104,10 +112,15 @@ impl Stage {
 
     /// Runs the same script without a guard.
     pub(crate) fn unguarded(&self, script: &str) -> Ended {
+        Ended { output: self.unguarded_command(script).output().expect("there is a shell") }
+    }
+
+    /// The same, ready to be started.
+    pub(crate) fn unguarded_command(&self, script: &str) -> Command {
         let mut command = Command::new("sh");
         command.args(["-c", script]);
         self.prepare(&mut command);
-        Ended { output: command.output().expect("there is a shell") }
+        command
     }
 
     /// All lines of all logs.

@@ -1,0 +1,129 @@
+//! A repository: what leads to commits, and what holds them?
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use super::blob::Digest;
+use super::name::Name;
+use super::set::{Gap, Repository};
+use super::store::Store;
+use crate::policy::worktree::WorkTree;
+
+/// Files of a work tree's own git directory, and of the common one, that say where things are.
+const OWN: &[&str] =
+    &["HEAD", "ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD", "index", "logs", "refs"];
+const COMMON: &[&str] = &["HEAD", "packed-refs", "config", "info", "shallow", "logs", "refs", "worktrees"];
+
+/// More files than this are not read of one repository.
+const MOST: usize = 50_000;
+
+/// How a repository is named in a set.
+pub fn described(work: &WorkTree) -> Repository {
+    Repository {
+        root: Name::from(&*work.root),
+        git_dir: Name::from(&*work.git_dir),
+        common_dir: Name::from(&*work.common_dir),
+        objects: None,
+    }
+}
+
+/// The files that hold HEAD, refs, reflogs and the index.
+pub fn files(work: &WorkTree) -> Vec<PathBuf> {
+    let mut todo: Vec<PathBuf> = OWN.iter().map(|name| work.git_dir.join(name)).collect();
+    todo.extend(COMMON.iter().map(|name| work.common_dir.join(name)));
+    todo.sort();
+    todo.dedup();
+    let mut files = Vec::new();
+    while let Some(path) = todo.pop() {
+        let Ok(meta) = fs::symlink_metadata(&path) else { continue };
+        if meta.is_dir() {
+            todo.extend(
+                fs::read_dir(&path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())),
+            );
+        } else if path.extension().is_none_or(|ext| ext != "lock") {
+            files.push(path);
+        }
+        if files.len() >= MOST {
+            break;
+        }
+    }
+    files
+}
+
+/// Holds the repository's object files by further names in the store, so that git may drop its own. They are never written
+/// again once they are there, so a hard link is as good as a copy; where there can be none, they are copied.
+///
+/// Returns the directory's name in the store.
+///
+/// # Errors
+/// If the directory cannot be made.
+pub fn hold_objects(
+    work: &WorkTree,
+    store: &Store,
+    left: &mut u64,
+    gaps: &mut Vec<Gap>,
+) -> io::Result<String> {
+    let name = Digest::of(work.common_dir.as_os_str().as_encoded_bytes()).hex()[..32].to_owned();
+    let to = store.room("objects").join(&name);
+    let mut missed = 0_u64;
+    let mut why = String::new();
+    for (from, relative) in object_files(&work.common_dir.join("objects")) {
+        let at = to.join(relative);
+        if at.exists() {
+            continue;
+        }
+        if let Some(parent) = at.parent() {
+            fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+        }
+        if let Err(error) = hold(&from, &at, store, left) {
+            missed += 1;
+            why = error.to_string();
+        }
+    }
+    if missed > 0 {
+        let path = Name::from(&*work.common_dir.join("objects"));
+        gaps.push(Gap { path, why: format!("{missed} of its files cannot be held ({why})") });
+    }
+    Ok(name)
+}
+
+fn hold(from: &Path, at: &Path, store: &Store, left: &mut u64) -> io::Result<()> {
+    match fs::hard_link(from, at) {
+        Ok(()) => return Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+        // Gone since it was listed: git packs and prunes meanwhile.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(_) => {}
+    }
+    let size = fs::metadata(from)?.len();
+    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("the store is full"))?;
+    let draft = store.draft();
+    let copied = fs::copy(from, &draft).and_then(|_| fs::rename(&draft, at));
+    if copied.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    copied
+}
+
+/// The files below an object directory, absolute and relative. What git is still writing (`tmp_…`) is left out.
+pub fn object_files(objects: &Path) -> Vec<(PathBuf, PathBuf)> {
+    let mut files = Vec::new();
+    let mut todo = vec![objects.to_path_buf()];
+    while let Some(directory) = todo.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().filter_map(Result::ok) {
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                todo.push(path);
+            } else if kind.is_file() && !entry.file_name().to_string_lossy().starts_with("tmp_") {
+                let relative = path.strip_prefix(objects).unwrap_or(&path).to_path_buf();
+                files.push((path, relative));
+            }
+        }
+    }
+    // Packs before their indexes: git believes in a pack when it sees the index.
+    files.sort_by_key(|(path, _)| (path.extension().is_some_and(|ext| ext == "idx"), path.clone()));
+    files
+}

@@ -1,0 +1,183 @@
+//! Work trees: what does git hold of them?
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::{self, Metadata};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::index::{Held, Index, IndexEntry, blob_id};
+use super::object::Stamp;
+use crate::policy::pattern;
+use crate::policy::worktree::{self, Tie, WorkTree};
+use crate::shell::world::World;
+
+/// A work tree with its index.
+#[derive(Debug)]
+pub struct Tree {
+    /// Where it lies.
+    pub work: WorkTree,
+    index: Arc<Index>,
+    /// The index when the tree was first seen: the one that a start set holds.
+    first: Arc<Index>,
+    stamp: Option<Stamp>,
+    filtered: Vec<String>,
+    sha256: bool,
+    /// What was found by reading contents, and of which state of a file.
+    asked: RefCell<HashMap<PathBuf, (Stamp, bool)>>,
+}
+
+/// Larger files are not read to ask whether git holds them: keeping costs no more.
+const ASK_UP_TO: u64 = 16 << 20;
+
+impl Tree {
+    fn read(work: WorkTree) -> Self {
+        let (index, stamp) = read_index(&work);
+        let index = Arc::new(index);
+        let filtered = filtered(&work);
+        let sha256 = is_sha256(&work);
+        Self { work, first: index.clone(), index, stamp, filtered, sha256, asked: RefCell::default() }
+    }
+
+    /// Reads the index again if it was written.
+    fn refresh(&mut self) {
+        if stamp_of(&self.work) != self.stamp {
+            let (index, stamp) = read_index(&self.work);
+            (self.index, self.stamp) = (Arc::new(index), stamp);
+        }
+    }
+
+    fn relative<'p>(&self, path: &'p Path) -> &'p [u8] {
+        path.strip_prefix(&self.work.root).unwrap_or(path).as_os_str().as_bytes()
+    }
+
+    /// Whether git can give back the file as it is now.
+    ///
+    /// What was added to the index after the session began is held by a blob that nothing leads to, so it does not count.
+    /// What goes through a filter (LFS) is held by something else than git.
+    pub fn holds(&self, path: &Path, meta: &Metadata) -> bool {
+        let name = self.relative(path);
+        let Some(entry) = self.index.find(name) else { return false };
+        let lasting = self.first.find(name).is_some_and(|first| first.oid == entry.oid);
+        if !lasting || self.is_filtered(name) {
+            return false;
+        }
+        match self.index.holds(entry, meta) {
+            Held::Yes => true,
+            Held::No => false,
+            Held::Perhaps => self.asks_content(path, meta, entry),
+        }
+    }
+
+    /// The content itself says whether git has it: in a tree that was copied or has another owner now, stat data say nothing.
+    fn asks_content(&self, path: &Path, meta: &Metadata, entry: &IndexEntry) -> bool {
+        let stamp = Stamp::of(meta);
+        if let Some((of, held)) = self.asked.borrow().get(path)
+            && *of == stamp
+        {
+            return *held;
+        }
+        if meta.len() > ASK_UP_TO {
+            return false;
+        }
+        let content = match meta.is_symlink() {
+            true => fs::read_link(path).map(|target| target.into_os_string().into_vec()),
+            false => fs::read(path),
+        };
+        let held = content.is_ok_and(|content| blob_id(&content, self.sha256) == entry.oid);
+        self.asked.borrow_mut().insert(path.to_owned(), (stamp, held));
+        held
+    }
+
+    /// Whether git knows the file.
+    pub fn tracks(&self, path: &Path) -> bool {
+        self.index.find(self.relative(path)).is_some()
+    }
+
+    /// Whether git knows anything in the directory.
+    pub fn tracks_below(&self, directory: &Path) -> bool {
+        self.index.has_below(self.relative(directory))
+    }
+
+    fn is_filtered(&self, name: &[u8]) -> bool {
+        let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
+        self.filtered.iter().any(|glob| {
+            let glob = glob.as_bytes();
+            pattern::wildcard(glob, last, false) || pattern::wildcard(glob, name, false)
+        })
+    }
+}
+
+fn index_path(work: &WorkTree) -> PathBuf {
+    work.git_dir.join("index")
+}
+
+fn stamp_of(work: &WorkTree) -> Option<Stamp> {
+    fs::metadata(index_path(work)).ok().map(|meta| Stamp::of(&meta))
+}
+
+fn read_index(work: &WorkTree) -> (Index, Option<Stamp>) {
+    let stamp = stamp_of(work);
+    let id_length = if is_sha256(work) { 32 } else { 20 };
+    let index = stamp.and_then(|stamp| {
+        let bytes = fs::read(index_path(work)).ok()?;
+        Index::parse(&bytes, id_length, stamp.mtime)
+    });
+    (index.unwrap_or_default(), stamp)
+}
+
+fn is_sha256(work: &WorkTree) -> bool {
+    let config = fs::read_to_string(work.common_dir.join("config")).unwrap_or_default();
+    config.lines().any(|line| {
+        let line = line.to_ascii_lowercase();
+        line.split_once('=')
+            .is_some_and(|(name, value)| name.trim() == "objectformat" && value.trim() == "sha256")
+    })
+}
+
+/// The patterns whose files go through a filter (gitattributes(5)), as far as the top of the tree says.
+fn filtered(work: &WorkTree) -> Vec<String> {
+    let sources = [work.root.join(".gitattributes"), work.common_dir.join("info/attributes")];
+    let texts = sources.iter().filter_map(|path| fs::read_to_string(path).ok());
+    let patterns = |text: String| -> Vec<String> {
+        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let filtered =
+            lines.filter(|line| line.split_whitespace().skip(1).any(|word| word.starts_with("filter=")));
+        filtered
+            .filter_map(|line| Some(line.split_whitespace().next()?.trim_start_matches('/').to_owned()))
+            .collect()
+    };
+    texts.flat_map(patterns).collect()
+}
+
+/// The work trees that were met.
+#[derive(Debug, Default)]
+pub struct Trees {
+    trees: HashMap<PathBuf, Option<Tree>>,
+}
+
+impl Trees {
+    /// Looks at all indexes again, and for new repositories. To be called before each keeping.
+    pub fn refresh(&mut self) {
+        self.trees.retain(|_, tree| tree.is_some());
+        for tree in self.trees.values_mut().flatten() {
+            tree.refresh();
+        }
+    }
+
+    /// The work tree whose root is this directory.
+    pub fn at(&mut self, world: &dyn World, root: &Path) -> Option<&Tree> {
+        if !self.trees.contains_key(root) {
+            let work = worktree::at(world, root).filter(|work| work.tie != Tie::Bare);
+            self.trees.insert(root.to_owned(), work.map(Tree::read));
+        }
+        self.trees.get(root)?.as_ref()
+    }
+
+    /// The nearest work tree that holds this path.
+    pub fn holding(&mut self, world: &dyn World, path: &Path) -> Option<&Tree> {
+        let root = path.ancestors().skip(1).find(|dir| self.at(world, dir).is_some())?.to_owned();
+        self.at(world, &root)
+    }
+}

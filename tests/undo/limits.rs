@@ -1,0 +1,156 @@
+//! Where something cannot be kept, the session goes on and says so.
+
+use std::os::unix::fs::MetadataExt as _;
+
+use crate::ground::Ground;
+
+/// Bytes that do not shrink.
+fn noise(length: usize) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(7);
+    (0..length).map(|_| random.u8(..)).collect()
+}
+
+fn is_root() -> bool {
+    let root = nix::unistd::geteuid().is_root();
+    if !root {
+        println!("not run here: needs root to mount in a private namespace");
+    }
+    root
+}
+
+/// Runs a session whose store lies on a tmpfs that was mounted so.
+fn session_on_tmpfs(ground: &Ground, options: &str, text: &str) -> String {
+    std::fs::create_dir_all(ground.store()).expect("made");
+    let script = "mount -t tmpfs -o \"$1\" tmpfs \"$2\" && shift 2 && exec \"$@\"";
+    let mut command = ground.command("unshare");
+    command
+        .args(["--mount", "--propagation", "private", "sh", "-c", script, "sh", options])
+        .arg(ground.store());
+    command.arg(blastradius_tests::binary());
+    command.args(["run", "--require", "landlock", "--report", "--", "bash", "-c", text]);
+    let output = command.env("BLASTRADIUS_UNDO", "free=0").output().expect("unshare runs");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn on_a_full_disk_the_session_goes_on_and_names_what_is_not_covered() {
+    if !is_root() {
+        return;
+    }
+    let ground = Ground::new();
+    ground.sh("echo small > small");
+    std::fs::write(ground.tree().join("big"), noise(3 << 20)).expect("written");
+    let text = session_on_tmpfs(&ground, "size=1m", "rm small big");
+    assert!(text.contains("undo does not cover") && text.contains("big"), "{text}");
+    assert!(!ground.tree().join("small").exists(), "the session went on");
+}
+
+#[test]
+fn with_a_store_that_cannot_be_written_the_session_goes_on_and_says_that_nothing_is_kept() {
+    if !is_root() {
+        return;
+    }
+    let ground = Ground::new();
+    ground.sh("echo small > small");
+    let text = session_on_tmpfs(&ground, "ro,size=1m", "rm small");
+    assert!(text.contains("nothing is kept"), "{text}");
+    assert!(!ground.tree().join("small").exists());
+}
+
+#[test]
+fn a_store_at_its_limit_keeps_small_files_first_and_names_the_rest() {
+    let ground = Ground::new();
+    for number in 0..40 {
+        std::fs::write(ground.tree().join(format!("f{number}")), noise(10_000)).expect("written");
+    }
+    std::fs::write(ground.tree().join("large"), noise(600_000)).expect("written");
+    let said = ground.session_with("store=500K", "rm *");
+    assert!(said.text.contains("undo does not cover") && said.text.contains("large"), "{}", said.text);
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert!(ground.tree().join("f0").exists() && ground.tree().join("f39").exists());
+    assert!(!ground.tree().join("large").exists());
+    // Later sessions push out earlier ones, and the store stays within its limit.
+    for round in 0..4 {
+        ground.sh("rm -f *");
+        std::fs::write(ground.tree().join(format!("round{round}")), noise(200_000 + round)).expect("written");
+        ground.session_with("store=500K", "true");
+    }
+    let size: u64 = walk(&ground.store());
+    assert!(size <= 700_000, "{size}");
+}
+
+fn walk(dir: &std::path::Path) -> u64 {
+    let entries = std::fs::read_dir(dir).expect("readable").map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| {
+            let meta = entry.metadata().expect("there");
+            if meta.is_dir() { walk(&entry.path()) } else { meta.len() }
+        })
+        .sum()
+}
+
+#[test]
+fn a_file_over_the_limit_is_named_at_the_start_and_in_the_report() {
+    let ground = Ground::new();
+    std::fs::write(ground.tree().join("over"), noise(200_000)).expect("written");
+    std::fs::write(ground.tree().join("under"), noise(20_000)).expect("written");
+    let said = ground.session_with("file=100K", "rm over under");
+    let named = said.text.matches("over: ").count();
+    assert!(named >= 2 && said.text.contains("are more than 100.0 KiB"), "{}", said.text);
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert!(ground.tree().join("under").exists() && !ground.tree().join("over").exists());
+}
+
+#[test]
+fn a_sparse_file_of_100_gb_is_kept_by_what_it_holds() {
+    let ground = Ground::new();
+    ground.sh("truncate -s 100G disk; printf data | dd of=disk bs=1 seek=50G conv=notrunc status=none");
+    let said = ground.session("rm disk");
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert!(!ground.tree().join("disk").exists());
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    let meta = std::fs::metadata(ground.tree().join("disk")).expect("it is back");
+    assert_eq!(meta.len(), 100 << 30);
+    assert!(meta.blocks() * 512 < 16 << 20, "it is sparse again");
+    assert_eq!(ground.sh("dd if=disk bs=1 skip=50G count=4 status=none").text, "data");
+}
+
+#[test]
+fn a_file_that_changes_while_it_is_read_and_one_that_cannot_be_read_are_named() {
+    let ground = Ground::new();
+    ground.sh("echo fine > fine; mkfifo pipe; ln -s nowhere dangling");
+    // Only its times change, but without a pause: no reading can be trusted.
+    std::fs::write(ground.tree().join("restless"), noise(64 << 20)).expect("written");
+    let stop = ground.tree().join("../stop");
+    let toucher = ground
+        .command("python3")
+        .args(["-c", "import os,sys\nwhile not os.path.exists(sys.argv[1]): os.utime('restless')"])
+        .arg(&stop)
+        .spawn();
+    let mut toucher = toucher.expect("python3 runs");
+    let said = ground.session("rm fine");
+    std::fs::write(&stop, "").expect("written");
+    toucher.wait().expect("it ends");
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert!(said.text.contains("restless: it changed each time it was read"), "{}", said.text);
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert!(ground.tree().join("fine").exists());
+}
+
+#[test]
+fn what_the_agent_may_not_read_is_named_and_the_store_is_the_agents() {
+    if !is_root() {
+        return;
+    }
+    let ground = Ground::new();
+    ground.sh("echo fine > fine; echo closed > closed; chmod 000 closed; chmod 755 .. . ; chown -R 65534:65534 . ../home; chown 0 closed");
+    let mut command = ground.command("setpriv");
+    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(blastradius_tests::binary());
+    command.args(["run", "--require", "landlock", "--report", "--", "bash", "-c", "rm -f fine closed"]);
+    let output = command.output().expect("setpriv runs");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("closed: it cannot be read"), "{text}");
+    let meta = std::fs::metadata(ground.store()).expect("a store");
+    assert_eq!((meta.uid(), meta.mode() & 0o777), (65534, 0o700));
+}

@@ -1,0 +1,163 @@
+//! Losses of files, and what comes back.
+
+use crate::ground::{Ground, lost, odd_name};
+
+/// Removes or overwrites everything without a program that anybody could predict.
+const WIPE: &str = r#"python3 -c '
+import os, shutil
+for name in os.listdir(b"."):
+    if name in (b".git", b"build"): continue
+    shutil.rmtree(name) if os.path.isdir(name) and not os.path.islink(name) else os.remove(name)
+'"#;
+
+/// A tree with everything that an object can have.
+fn rich(ground: &Ground) {
+    ground.sh(
+        "mkdir -p notes empty; chmod 700 empty; chmod 640 notes/todo 2>/dev/null || echo todo > notes/todo
+         ln -s notes/todo link; ln notes/todo hard; mkfifo pipe; touch -d '2001-02-03 04:05:06.789' notes/todo
+         printf '#!/bin/sh\\n' > tool; chmod 4755 tool; : > nothing; setfattr -n user.note -v kept tool 2>/dev/null || true",
+    );
+    std::fs::write(ground.tree().join(odd_name()), "odd").expect("written");
+    let large: Vec<u8> = (0..9_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    std::fs::write(ground.tree().join("large"), large).expect("written");
+}
+
+#[test]
+fn everything_that_an_object_has_comes_back_with_git_and_without() {
+    for ground in [Ground::with_git(), Ground::new()] {
+        rich(&ground);
+        let mut before = ground.picture();
+        // What a tool rebuilds is nobody's loss.
+        before.retain(|path, _| !path.starts_with("build"));
+        let said = ground.session(WIPE);
+        assert_eq!(said.code, Some(0), "{}", said.text);
+        assert!(lost(&before, &ground.picture()).len() > 8, "the loss must be real");
+        let said = ground.undo(&["--last", "--yes"]);
+        assert_eq!(said.code, Some(0), "{}", said.text);
+        assert_eq!(lost(&before, &ground.picture()), Vec::<String>::new(), "{}", said.text);
+    }
+}
+
+#[test]
+fn a_file_that_was_overwritten_comes_back_and_the_undo_can_be_undone() {
+    let ground = Ground::with_git();
+    let before = ground.picture();
+    ground.session("python3 -c 'open(\"notes/todo\",\"w\").write(\"garbage\")'");
+    let damaged = ground.picture();
+    assert_eq!(lost(&before, &damaged).len(), 1);
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert_eq!(lost(&before, &ground.picture()), Vec::<String>::new());
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert_eq!(lost(&damaged, &ground.picture()), Vec::<String>::new());
+}
+
+#[test]
+fn what_was_written_after_the_start_is_kept_before_the_command_that_destroys_it() {
+    let ground = Ground::with_git();
+    let said = ground.session("echo hours of work >> src/dirty.c; echo new > new.md; git add new.md; git reset -q --hard; git clean -fdq");
+    assert!(
+        !ground.tree().join("notes/todo").exists() && !ground.tree().join("new.md").exists(),
+        "{}",
+        said.text
+    );
+    let line =
+        said.text.lines().find(|line| line.contains("before `git reset -q --hard`")).expect("a line for it");
+    assert!(line.contains("kept ") && line.contains(" files ("), "{line}");
+    let id = line.rsplit(' ').next().expect("an id");
+    let given = ground.undo(&[id, "--yes"]);
+    assert_eq!(given.code, Some(0), "{}", given.text);
+    let text = std::fs::read_to_string(ground.tree().join("src/dirty.c")).expect("there");
+    assert!(text.ends_with("uncommitted\nhours of work\n"), "{text}");
+    assert_eq!(std::fs::read_to_string(ground.tree().join("new.md")).expect("there"), "new\n");
+}
+
+#[test]
+fn paths_dry_run_diff_gone_and_to_do_what_they_say() {
+    let ground = Ground::with_git();
+    ground.session("rm notes/todo; python3 -c 'open(\".env\",\"w\").write(\"SECRET=2\\n\")'");
+    let after = ground.picture();
+    let dry = ground.undo(&["--last", "--dry-run"]);
+    assert!(dry.text.contains("notes/todo") && dry.text.contains(".env"), "{}", dry.text);
+    let diff = ground.undo(&["--last", "--diff"]);
+    assert!(diff.text.contains("-SECRET=2\n+SECRET=1") && diff.text.contains("+todo"), "{}", diff.text);
+    assert_ne!(ground.undo(&["--last"]).code, Some(0), "without --yes and a terminal nothing is done");
+    assert_eq!(ground.picture(), after, "so far nothing was written");
+    assert_eq!(ground.undo(&["--last", "--to", "elsewhere"]).code, Some(0));
+    assert_eq!(std::fs::read_to_string(ground.tree().join("elsewhere/.env")).expect("there"), "SECRET=1\n");
+    assert_eq!(lost(&after, &ground.picture()), Vec::<String>::new(), "what is in place stays");
+    ground.undo(&["--last", "--gone", "--yes"]);
+    assert!(ground.tree().join("notes/todo").exists());
+    assert_eq!(std::fs::read_to_string(ground.tree().join(".env")).expect("there"), "SECRET=2\n");
+    let id = first_session(&ground);
+    let said = ground.undo(&[&id, ".env", "--yes"]);
+    assert_eq!(
+        std::fs::read_to_string(ground.tree().join(".env")).expect("there"),
+        "SECRET=1\n",
+        "{}",
+        said.text
+    );
+}
+
+fn first_session(ground: &Ground) -> String {
+    let list = ground.undo(&[]).text;
+    let sessions = list.lines().filter(|line| !line.starts_with(' '));
+    sessions.last().and_then(|line| line.split_whitespace().next()).expect("a session").to_owned()
+}
+
+#[test]
+fn a_link_that_stands_where_a_directory_was_is_not_followed() {
+    let ground = Ground::new();
+    ground.sh("mkdir notes; echo mine > notes/todo; mkdir ../elsewhere");
+    ground.session("rm -rf notes; ln -s ../elsewhere notes");
+    let said = ground.undo(&["--last", "--yes"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert_eq!(std::fs::read_to_string(ground.tree().join("notes/todo")).expect("there"), "mine\n");
+    assert!(!ground.tree().join("../elsewhere/todo").exists(), "nothing is written through the link");
+}
+
+#[test]
+fn what_is_to_be_wiped_is_not_kept_and_what_is_forgotten_is_gone_from_the_store() {
+    let ground = Ground::new();
+    ground.sh("echo wiped-content-0123456789 > secret; echo other-content-0123456789 > other");
+    let said = ground.session("shred -u secret; rm other");
+    let dry = ground.undo(&["--last", "--dry-run"]);
+    assert!(!dry.text.contains("secret") && dry.text.contains("other"), "{}\n{}", said.text, dry.text);
+    let in_store = |text: &str| {
+        let found =
+            ground.command("grep").args(["-rqa", text]).arg(ground.store()).status().expect("grep runs");
+        found.success()
+    };
+    assert!(!in_store("wiped-content"));
+    assert!(in_store("other-content"));
+    assert_eq!(ground.undo(&["--forget", "other"]).code, Some(0));
+    assert!(!in_store("other-content"));
+}
+
+#[test]
+fn deleting_what_needs_no_keeping_keeps_nothing() {
+    let ground = Ground::with_git();
+    ground.session("true");
+    let sets = || ground.undo(&[]).text.lines().filter(|line| line.contains("before `")).count();
+    ground.session("rm -rf build; rm src/clean.c; touch scratch; rm scratch; mkdir -p d/e; rm -r d");
+    assert_eq!(sets(), 0, "{}", ground.undo(&[]).text);
+    ground.session("rm notes/todo");
+    assert!(sets() > 0);
+}
+
+#[test]
+fn the_wrapper_keeps_too_and_says_so() {
+    let ground = Ground::with_git();
+    let before = ground.picture();
+    let output = ground.blastradius(&["--", "git", "clean", "-fdq"]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && text.contains("kept ") && text.contains("blastradius undo "),
+        "{text}"
+    );
+    assert!(!ground.tree().join("notes/todo").exists());
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert_eq!(lost(&before, &ground.picture()), Vec::<String>::new());
+    let off =
+        ground.blastradius(&["--", "git", "reset", "--hard", "-q"]).env("BLASTRADIUS_UNDO", "off").output();
+    assert_eq!(off.expect("it runs").status.code(), Some(126), "what is not kept is asked about as before");
+}

@@ -1,0 +1,7 @@
+//! What was destroyed inside scope comes back: sessions on the Landlock rung, in throwaway trees.
+
+mod ground;
+mod kills;
+mod limits;
+mod losses;
+mod repositories;
