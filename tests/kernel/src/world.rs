@@ -78,20 +78,20 @@ impl Machine {
         ));
         plan.marks.push(mark(&root.join("scope/denied"), Some(Zone::Denied), Some(Zone::Denied), None));
         change(&root, &mut plan);
-        let session = self.session_under(&plan);
+        let session = self.session(&plan);
         World { root, session }
     }
 
     /// A session under a plan.
-    pub(crate) fn session_under(&self, plan: &Plan) -> Session {
+    pub(crate) fn session(&self, plan: &Plan) -> Session {
         self.kernel.borrow_mut().start_session(plan).expect("the session starts")
     }
 
     /// A session over what `change` marks.
-    pub(crate) fn session(&self, change: impl FnOnce(&mut Plan)) -> Session {
+    pub(crate) fn session_with(&self, change: impl FnOnce(&mut Plan)) -> Session {
         let mut plan = Plan::default();
         change(&mut plan);
-        self.session_under(&plan)
+        self.kernel.borrow_mut().start_session(&plan).expect("the session starts")
     }
 
     /// The refusals that are there.

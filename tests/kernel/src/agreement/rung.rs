@@ -72,7 +72,7 @@ impl Rung {
         let (answers, answer) = std::io::pipe().map_err(|error| shown(&error))?;
         let (session, ruleset, gaps) = match self {
             Self::Kernel(machine) => {
-                let session = machine.session_under(plan);
+                let session = machine.session(plan);
                 session.arm_next_fork().map_err(|error| shown(&error))?;
                 (Some(session), None, Vec::new())
             }

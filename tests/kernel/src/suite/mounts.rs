@@ -206,7 +206,7 @@ fn shared(machine: &Machine) {
     assert_eq!(bind(world.path("home"), world.path("home")), DONE);
     assert_eq!(mount("none", world.path("home"), "", libc::MS_SHARED), DONE);
     assert_eq!(tmpfs(world.path("home/docs")), DONE);
-    let session = machine.session(|plan| {
+    let session = machine.session_with(|plan| {
         plan.marks.push(mark(&world.path("home"), Some(Zone::Floor), Some(Zone::Personal), None));
     });
     let outcome = crate::calls::wait(crate::world::spawn_in(&session, || {

@@ -241,7 +241,7 @@ fn copied_up(machine: &Machine) {
     let data = format!("lowerdir={0}/low,upperdir={0}/up,workdir={0}/work", layers.display());
     let on = layers.join("on");
     assert_eq!(crate::calls::mount_with("overlay", &on, "overlay", 0, &data), DONE);
-    let session = machine.session(|_| {});
+    let session = machine.session_with(|_| {});
     let child = crate::world::spawn_in(&session, || {
         let fd = open_fd(on.join("file"), libc::O_WRONLY | libc::O_APPEND).expect("open");
         // SAFETY: a live byte and our own descriptor.

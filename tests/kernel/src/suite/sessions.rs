@@ -34,7 +34,7 @@ fn sixteen(machine: &Machine) {
     // Each may remove in its own directory, and denies one file of it.
     let sessions: Vec<_> = (0..16)
         .map(|n| {
-            machine.session(|plan| {
+            machine.session_with(|plan| {
                 let own = root.join(n.to_string());
                 plan.marks.push(mark(&own, Some(Zone::Root), Some(Zone::Scope), None));
                 plan.marks.push(mark(&own.join("0"), Some(Zone::Denied), None, None));
