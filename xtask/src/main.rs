@@ -4,6 +4,7 @@ mod apt;
 mod bench;
 mod cargo;
 mod demo;
+mod fuzz;
 mod house;
 mod newcomer;
 mod proc;
@@ -35,6 +36,7 @@ enum Task {
     Stage(demo::stage::Request),
     Test(test::Request),
     Bench(bench::Request),
+    Fuzz(fuzz::Request),
     Newcomer(newcomer::Request),
     Vm(vm::Request),
 }
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Task::Demo(request) => demo::run(&request),
         Task::Stage(request) => demo::stage::run(&request),
         Task::Bench(request) => bench::run(&request),
+        Task::Fuzz(request) => fuzz::run(&request),
         Task::Newcomer(request) => newcomer::run(&request),
         Task::Test(request) => test::run(&request),
         Task::Vm(request) => vm::run(&request),
