@@ -1,6 +1,7 @@
 //! What the tests share: the cases and the machines that they describe.
 
 pub mod cases;
+pub mod counting;
 pub mod fixture;
 pub mod hostile;
 pub mod incidents;

@@ -5,6 +5,7 @@ mod bench;
 mod cargo;
 mod crates;
 mod demo;
+mod fuzz;
 mod house;
 mod licences;
 mod newcomer;
@@ -38,6 +39,7 @@ enum Task {
     Stage(demo::stage::Request),
     Test(test::Request),
     Bench(bench::Request),
+    Fuzz(fuzz::Request),
     Newcomer(newcomer::Request),
     Package(package::Request),
     Licences(licences::Request),
@@ -54,6 +56,7 @@ fn main() -> ExitCode {
         Task::Bench(request) => bench::run(&request),
         Task::Package(request) => package::run(&request),
         Task::Licences(request) => licences::run(&request),
+        Task::Fuzz(request) => fuzz::run(&request),
         Task::Newcomer(request) => newcomer::run(&request),
         Task::Test(request) => test::run(&request),
         Task::Vm(request) => vm::run(&request),

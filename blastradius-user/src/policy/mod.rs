@@ -16,6 +16,8 @@
 //!
 //! [`effect`] is what programs say they do, [`finding`] what the judge answers.
 
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod advice;
 pub mod compile;
 pub mod config;

@@ -3,6 +3,8 @@
 //! A family reads its program's real option grammar and tells the [`Machine`] what would be destroyed. It never looks
 //! at the machine itself and never judges: zones, scope and verdicts are the policy's.
 
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
+
 pub mod acts;
 pub mod archive;
 pub mod backups;

@@ -1,8 +1,5 @@
 //! Every program that is known by name, assembled from the families' own tables.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use super::{Call, Machine, Program};
 
 /// The families' tables.
@@ -94,18 +91,90 @@ const DESTRUCTIVE: &[&str] = &[
     "nvme",
 ];
 
-/// A tool with many subcommands may belong to several families, each of which reads its own.
-static TABLE: LazyLock<HashMap<&'static str, Vec<Program>>> = LazyLock::new(|| {
-    let mut table: HashMap<&'static str, Vec<Program>> = HashMap::new();
-    for (name, program) in FAMILIES.iter().flat_map(|family| family.iter().copied()) {
-        table.entry(name).or_default().push(program);
+/// A name, and the family's reading of it.
+type Row = (&'static str, Program);
+
+/// How many rows the families have together.
+const ROWS: usize = {
+    let (mut rows, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        rows += FAMILIES[family].len();
+        family += 1;
     }
-    table
-});
+    rows
+};
+
+/// All rows by name, in the families' order where several know one: a tool with many subcommands may belong to several
+/// families, each of which reads its own. Sorted by the compiler, so that a start costs nothing.
+static TABLE: [Row; ROWS] = sorted(all());
+
+/// The families' rows, one after another.
+const fn all() -> [Row; ROWS] {
+    let mut rows = [FAMILIES[0][0]; ROWS];
+    let (mut at, mut family) = (0, 0);
+    while family < FAMILIES.len() {
+        let mut row = 0;
+        while row < FAMILIES[family].len() {
+            rows[at] = FAMILIES[family][row];
+            at += 1;
+            row += 1;
+        }
+        family += 1;
+    }
+    rows
+}
+
+/// A merge sort from the bottom up, which keeps the order of equal names.
+const fn sorted(mut rows: [Row; ROWS]) -> [Row; ROWS] {
+    let mut width = 1;
+    while width < ROWS {
+        let from = rows;
+        let mut begin = 0;
+        while begin < ROWS {
+            let middle = least(begin + width, ROWS);
+            let end = least(begin + 2 * width, ROWS);
+            let (mut left, mut right, mut at) = (begin, middle, begin);
+            while at < end {
+                let takes_right = left == middle || (right < end && is_less(from[right].0, from[left].0));
+                let taken = if takes_right { &mut right } else { &mut left };
+                rows[at] = from[*taken];
+                *taken += 1;
+                at += 1;
+            }
+            begin = end;
+        }
+        width *= 2;
+    }
+    rows
+}
+
+const fn least(a: usize, b: usize) -> usize {
+    if a < b { a } else { b }
+}
+
+/// As `str` orders them, which the compiler cannot be asked for.
+const fn is_less(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    let mut at = 0;
+    while at < a.len() && at < b.len() {
+        if a[at] != b[at] {
+            return a[at] < b[at];
+        }
+        at += 1;
+    }
+    a.len() < b.len()
+}
+
+/// The rows of a name.
+fn rows(name: &str) -> &'static [Row] {
+    let begin = TABLE.partition_point(|(row, _)| *row < name);
+    let count = TABLE[begin..].iter().take_while(|(row, _)| *row == name).count();
+    &TABLE[begin..begin + count]
+}
 
 /// Has every family that knows the name read the call.
 fn every(call: &Call<'_>, machine: &mut dyn Machine) {
-    for program in TABLE.get(canonical(call.name)).into_iter().flatten() {
+    for (_, program) in rows(canonical(call.name)) {
         program(call, machine);
     }
 }
@@ -131,8 +200,9 @@ const GNU_PREFIXED: &[&str] = &[
 
 /// The reading of a program, by the name or path it is called by.
 pub fn lookup(name: &str) -> Option<Program> {
-    match TABLE.get(canonical(name))?.as_slice() {
-        [only] => Some(*only),
+    match rows(canonical(name)) {
+        [] => None,
+        [(_, only)] => Some(*only),
         _ => Some(every),
     }
 }
@@ -141,4 +211,20 @@ pub fn lookup(name: &str) -> Option<Program> {
 pub fn is_destructive(name: &str) -> bool {
     let name = canonical(name);
     DESTRUCTIVE.contains(&name) || name.starts_with("mkfs.") || name.starts_with("newfs")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_of_every_family_is_found_in_the_order_of_the_families() {
+        assert!(TABLE.is_sorted_by_key(|(name, _)| *name));
+        for (name, _) in FAMILIES.iter().flat_map(|family| family.iter()) {
+            let wanted = FAMILIES.iter().flat_map(|family| family.iter().filter(|(other, _)| other == name));
+            let found = rows(name).iter().map(|(_, program)| *program as usize);
+            assert!(found.eq(wanted.map(|(_, program)| *program as usize)), "{name}");
+        }
+        assert!(rows("no-such-program").is_empty() && rows("").is_empty() && rows("\u{10ffff}").is_empty());
+    }
 }

@@ -141,10 +141,7 @@ impl Evaluator<'_> {
             return Ok(self.plain_text(plain));
         }
         let expanded = self.expand_parts(word, Purpose::Text)?;
-        let mut text = Abstract::default();
-        for frag in expanded.frags {
-            push_frag(&mut text, &frag);
-        }
+        let text = joined(&expanded.frags);
         self.work.expand(super::eval::Said::length(&text))?;
         Ok(text)
     }
@@ -165,14 +162,9 @@ impl Evaluator<'_> {
             return Ok(read);
         }
         let expanded = self.expand_parts(word, Purpose::Text)?;
-        let mut value = Val::plain(Abstract::default());
-        let only = expanded.frags.len() == 1;
-        for frag in &expanded.frags {
-            match frag {
-                Frag::Selected(selected, _) if only => value.kind = Kind::Selected(selected.clone()),
-                _ => {}
-            }
-            push_frag(&mut value.text, frag);
+        let mut value = Val::plain(joined(&expanded.frags));
+        if let [Frag::Selected(selected, _)] = expanded.frags.as_slice() {
+            value.kind = Kind::Selected(selected.clone());
         }
         self.work.expand(super::eval::Said::length(&value.text))?;
         Ok(value)
@@ -453,12 +445,11 @@ impl Evaluator<'_> {
     }
 
     fn make_argument(&mut self, frags: &[Frag], source: &Rc<str>, tilde: bool) -> Eval<Argument> {
-        let mut text = Abstract::default();
+        let text = joined(frags);
         let mut wild = false;
         let mut elided = !frags.is_empty();
         let mut selected = None;
         for frag in frags {
-            push_frag(&mut text, frag);
             match frag {
                 Frag::Text { text, active } => {
                     wild |= *active && text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'('));
@@ -537,20 +528,48 @@ impl Argument {
     }
 }
 
-fn push_frag(text: &mut Abstract, frag: &Frag) {
-    match frag {
-        Frag::Text { text: known, .. } => {
-            if text.pieces.is_empty() {
-                text.pieces.push(Piece::Text(known.clone()));
-            } else {
-                text.push_text(known);
+/// The fragments as one text. What is known is put together once for each stretch: there may be very many fragments.
+fn joined(frags: &[Frag]) -> Abstract {
+    let mut text = Abstract::default();
+    let mut rest = frags;
+    while let Some(first) = rest.first() {
+        let known = rest.iter().map_while(as_text).count();
+        let (stretch, behind) = rest.split_at(known);
+        rest = behind;
+        match (stretch, first) {
+            ([Frag::Text { text: only, .. }], _) if text.pieces.is_empty() => {
+                text.pieces.push(Piece::Text(only.clone()));
+            }
+            ([], Frag::Nothing { cause, .. }) => {
+                text.pieces.push(Piece::Nothing(cause.clone()));
+                rest = &behind[1..];
+            }
+            ([], Frag::Hole(hole) | Frag::Selected(_, hole)) => {
+                text.pieces.push(Piece::Hole(hole.clone()));
+                rest = &behind[1..];
+            }
+            _ => {
+                let whole: String = stretch.iter().filter_map(as_text).collect();
+                let is_text = stretch.iter().any(|frag| matches!(frag, Frag::Text { .. }));
+                if text.pieces.is_empty() && is_text {
+                    text.pieces.push(Piece::Text(whole.into()));
+                } else {
+                    text.push_text(&whole);
+                }
             }
         }
-        Frag::Nothing { cause, .. } => text.pieces.push(Piece::Nothing(cause.clone())),
-        Frag::Hole(hole) | Frag::Selected(_, hole) => text.pieces.push(Piece::Hole(hole.clone())),
+    }
+    text
+}
+
+/// What a fragment gives where one text is wanted, if that is known.
+fn as_text(frag: &Frag) -> Option<&str> {
+    match frag {
+        Frag::Text { text, .. } => Some(text),
         // Only where one text is wanted: `"$*"` and the like have put their separator already.
-        Frag::Separator | Frag::Split => text.push_text(" "),
-        Frag::Quotes => {}
+        Frag::Separator | Frag::Split => Some(" "),
+        Frag::Quotes => Some(""),
+        Frag::Nothing { .. } | Frag::Hole(_) | Frag::Selected(..) => None,
     }
 }
 

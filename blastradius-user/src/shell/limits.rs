@@ -5,6 +5,14 @@
 
 /// Bytes of one text, whether submitted, decoded or read from a script.
 pub const TEXT_BYTES: usize = 1 << 20;
+/// Bytes above which a text is parsed and evaluated a few statements at a time, and the least of such a piece.
+pub const PIECE_BYTES: usize = 1 << 15;
+/// Operations of the parser on one piece: about one a word and four a command.
+pub const PARSER_OPERATIONS: usize = 1 << 16;
+/// Parts of words and elements of arrays in one piece, which the parser does not count as operations.
+pub const PARSER_MARKS: usize = 1 << 16;
+/// Nesting of commands that the parser follows.
+pub const PARSER_NESTING: usize = 100;
 /// Units of work of one evaluation. A simple command costs a few; a unit takes well below a microsecond.
 pub const STEPS: u64 = 300_000;
 /// Bytes of expanded text over the whole evaluation.
@@ -33,6 +41,8 @@ pub const GLOB_MATCHES: usize = 1000;
 pub const GLOB_ENTRIES: u64 = 200_000;
 /// Bytes of a file that is read for its content.
 pub const FILE_BYTES: usize = 1 << 18;
+/// Bytes of a command that are shown as the cause of what it does.
+pub const SEGMENT_BYTES: usize = 2048;
 /// Effects that one text may have.
 pub const EFFECTS: usize = 4096;
 /// Text length times pattern length up to which patterns are applied to values.
@@ -55,8 +65,10 @@ pub enum Limit {
     Effects,
     /// [`BRACE_WORDS`].
     BraceWords,
-    /// A limit of the parser: nesting, operator chains, operations.
+    /// [`PARSER_OPERATIONS`], [`PARSER_MARKS`], [`PARSER_NESTING`], or the parser's own limit of operator chains.
     Parser,
+    /// There is no memory for the stack that nested text is evaluated on.
+    Stack,
 }
 
 impl Limit {
@@ -71,6 +83,7 @@ impl Limit {
             Self::Effects => "effects",
             Self::BraceWords => "brace-words",
             Self::Parser => "parser-limit",
+            Self::Stack => "evaluation-stack",
         }
     }
 }

@@ -13,23 +13,26 @@ use super::syntax::{
 };
 use super::word::{self, Context};
 
-/// Lowers a whole text.
-pub(crate) fn script(source: &str, file: &ast::File) -> Script {
-    let lower = Lower { source };
-    Script { source: source.into(), body: lower.list(&file.body) }
+/// Lowers what the parser has made of the part of `source` that begins at `begin`.
+pub(crate) fn script(source: &Rc<str>, begin: usize, file: &ast::File) -> Script {
+    let lower = Lower { part: source.get(begin..).unwrap_or(""), begin };
+    Script { source: source.clone(), body: lower.list(&file.body) }
 }
 
 struct Lower<'a> {
-    source: &'a str,
+    /// The text that the parser's offsets are into.
+    part: &'a str,
+    /// Where it begins in the whole.
+    begin: usize,
 }
 
 impl<'a> Lower<'a> {
     fn slice(&self, span: ast::Span) -> &'a str {
-        self.source.get(span.start.offset()..span.end.offset()).unwrap_or("")
+        self.part.get(span.start.offset()..span.end.offset()).unwrap_or("")
     }
 
     fn span(&self, span: ast::Span) -> Span {
-        let at = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+        let at = |offset: usize| u32::try_from(self.begin + offset).unwrap_or(u32::MAX);
         Span { start: at(span.start.offset()), end: at(span.end.offset()) }
     }
 

@@ -2,12 +2,14 @@
 //!
 //! | file | question |
 //! |---|---|
-//! | `parse`, `lower`, `syntax` | what commands is the text made of? |
+//! | `parse`, `pieces`, `lower`, `syntax` | what commands is the text made of? |
 //! | `lexical`, `word`, `brace` | what parts is a word made of? |
 //! | `value`, `state`, `join` | what is known at this point? |
 //! | `expand`, `parameter`, `pattern`, `glob`, `arith` | what arguments does a word give? |
 //! | `eval`, `builtins`, `fold` | what does a command do, and what is known after it? |
 //! | `limits` | when is it too much? |
+
+#![deny(clippy::disallowed_macros, clippy::disallowed_methods, clippy::disallowed_types)]
 
 mod arith;
 mod brace;
@@ -23,6 +25,7 @@ mod lower;
 mod parameter;
 mod parse;
 mod pattern;
+mod pieces;
 mod roomy;
 mod state;
 mod syntax;

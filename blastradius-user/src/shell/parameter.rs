@@ -520,8 +520,14 @@ impl Evaluator<'_> {
             return Ok(derived(value, name));
         }
         self.tick(1 + (text.len() * pattern.len()) as u64 / 64)?;
+        let length = pattern.len();
         let pattern = Pattern::new(&pattern, true);
         let chars: Vec<char> = text.chars().collect();
+        // What may match any number of characters is tried on the whole rest, at every place.
+        let square = chars.len().saturating_mul(chars.len()).saturating_mul(length);
+        if pattern.longest().is_none() && square > 4 * PATTERN_WORK {
+            return Ok(derived(value, name));
+        }
         let mut out = Abstract::default();
         let mut kept = String::new();
         let mut at = 0;

@@ -28,12 +28,14 @@ enum Item {
 /// Whether the text holds a wildcard that no backslash takes away.
 pub(crate) fn has_wildcard(text: &str, extglob: bool) -> bool {
     let bytes = text.as_bytes();
+    // Looked for once: a text may be a million opening brackets.
+    let closes = bytes.iter().rposition(|byte| *byte == b']').unwrap_or(0);
     let mut at = 0;
     while at < bytes.len() {
         match bytes[at] {
             b'\\' => at += 1,
             b'*' | b'?' => return true,
-            b'[' if bytes[at + 1..].contains(&b']') => return true,
+            b'[' if at < closes => return true,
             b'+' | b'@' | b'!' if extglob && bytes.get(at + 1) == Some(&b'(') => return true,
             _ => {}
         }
@@ -104,8 +106,16 @@ impl Pattern {
 
     /// The length in characters of the shortest or longest prefix that matches.
     pub(crate) fn prefix(&self, text: &[char], longest: bool) -> Option<usize> {
-        let ends = self.ends(text, 0);
+        // A search tries this at every place of a text: it must not look at the whole rest each time.
+        let reach = self.longest().unwrap_or(usize::MAX).min(text.len());
+        let ends = self.ends(&text[..reach], 0);
         if longest { ends.iter().rposition(|&end| end) } else { ends.iter().position(|&end| end) }
+    }
+
+    /// How many characters a match has at most; `None`: any number.
+    pub(crate) fn longest(&self) -> Option<usize> {
+        let is_one = |node: &Node| !matches!(node, Node::Star | Node::Ext { .. });
+        self.nodes.iter().all(is_one).then_some(self.nodes.len())
     }
 
     /// The same pattern, read from its end.

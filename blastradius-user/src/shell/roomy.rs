@@ -28,11 +28,13 @@ pub(crate) fn evaluate(
             return evaluator.finish(ended);
         }
     }
-    on_a_big_stack(|| {
+    let evaluated = on_a_big_stack(|| {
         let mut evaluator = Evaluator::new(world, options, DEPTH);
         let ended = run(&mut evaluator);
         evaluator.finish(ended)
-    })
+    });
+    // Without room nothing is known of the text.
+    evaluated.unwrap_or_else(|| Evaluator::new(world, options, 0).finish(Err(Stop(Limit::Stack))))
 }
 
 /// Whether the text is too small or too plain to nest deeply.
@@ -41,8 +43,8 @@ fn is_flat(text: &str) -> bool {
     text.len() < 4096 && text.bytes().filter(|byte| opens(byte)).take(FEW_OPENERS + 1).count() <= FEW_OPENERS
 }
 
-/// Runs `work` on a thread of its own while the caller waits.
-fn on_a_big_stack<T>(work: impl FnOnce() -> T) -> T {
+/// Runs `work` on a thread of its own while the caller waits; `None`: the system gives no memory, or no thread.
+fn on_a_big_stack<T>(work: impl FnOnce() -> T) -> Option<T> {
     struct Loan<T>(T);
     // SAFETY: what is lent is used by one thread at a time: the caller does nothing but wait until the thread has
     // ended, and starting and joining a thread order all memory accesses on both sides. Nothing that is lent is bound
@@ -58,10 +60,9 @@ fn on_a_big_stack<T>(work: impl FnOnce() -> T) -> T {
         let spawned = std::thread::Builder::new()
             .stack_size(STACK_BYTES)
             .spawn_scoped(scope, move || Loan(lent.take()()));
-        match spawned.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(Loan(value))) => value,
-            Ok(Err(panic)) => std::panic::resume_unwind(panic),
-            Err(error) => panic!("no thread for the evaluation: {error}"),
+        match spawned.ok()?.join() {
+            Ok(Loan(value)) => Some(value),
+            Err(panic) => std::panic::resume_unwind(panic),
         }
     })
 }

@@ -16,45 +16,68 @@ const NOBODY: u32 = 65534;
 /// Shells that admit nobody.
 const NO_LOGIN: [&str; 4] = ["nologin", "false", "sync", "true"];
 
-/// The local accounts that people log in to.
+/// The user database as far as it is a file, and the homes of the people in it.
 pub(super) struct Accounts {
+    passwd: String,
     homes: Vec<PathBuf>,
 }
 
 impl Accounts {
     pub(super) fn read(platform: Platform) -> Self {
-        let homes = match platform {
+        match platform {
             Platform::Linux => {
                 let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
                 let uid_min = fs::read_to_string("/etc/login.defs").ok().and_then(|text| uid_min(&text));
-                people(&passwd, uid_min.unwrap_or(DEFAULT_UID_MIN))
+                let homes = people(&passwd, uid_min.unwrap_or(DEFAULT_UID_MIN));
+                Self { passwd, homes }
             }
             // Open Directory holds the accounts; their homes are the entries of /Users.
-            Platform::MacOs => fs::read_dir("/Users")
-                .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
-                .unwrap_or_default(),
-        };
-        Self { homes }
+            Platform::MacOs => {
+                let homes = fs::read_dir("/Users")
+                    .map(|entries| entries.filter_map(|entry| Some(entry.ok()?.path())).collect())
+                    .unwrap_or_default();
+                Self { passwd: String::new(), homes }
+            }
+        }
     }
 
     /// The homes of root, of the user, of the sudo caller and of the people of this machine.
     pub(super) fn homes(&self, uid: u32, sudo_caller: Option<&str>) -> Vec<PathBuf> {
-        let named =
-            [home(Some("root"), uid), home(None, uid), sudo_caller.and_then(|user| home(Some(user), uid))];
+        let named = [
+            self.home(Some("root"), uid),
+            self.home(None, uid),
+            sudo_caller.and_then(|user| self.home(Some(user), uid)),
+        ];
         let mut homes: Vec<PathBuf> = named.into_iter().flatten().chain(self.homes.iter().cloned()).collect();
         homes.sort();
         homes.dedup();
         homes
     }
+
+    /// The home that the user database names for `user`, or for `uid`. Whom the file does not have, another service may
+    /// (LDAP, systemd-homed); loading those services costs more than a verdict.
+    pub(super) fn home(&self, user: Option<&str>, uid: u32) -> Option<PathBuf> {
+        home_in(&self.passwd, user, uid).or_else(|| {
+            let account = match user {
+                Some(name) => User::from_name(name),
+                None => User::from_uid(Uid::from_raw(uid)),
+            };
+            Some(account.ok()??.dir)
+        })
+    }
 }
 
-/// The home that the user database names for `user`, or for `uid`.
-pub(super) fn home(user: Option<&str>, uid: u32) -> Option<PathBuf> {
-    let account = match user {
-        Some(name) => User::from_name(name),
-        None => User::from_uid(Uid::from_raw(uid)),
-    };
-    Some(account.ok()??.dir)
+/// The home that a passwd(5) text names for `user`, or for `uid`: the first line counts.
+fn home_in(passwd: &str, user: Option<&str>, uid: u32) -> Option<PathBuf> {
+    passwd.lines().find_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let [name, _, id, _, _, home, _] = fields.as_slice() else { return None };
+        let is_meant = match user {
+            Some(user) => *name == user,
+            None => id.parse() == Ok(uid),
+        };
+        is_meant.then(|| PathBuf::from(home))
+    })
 }
 
 /// The homes in a passwd(5) text whose accounts have a login shell and a uid of people.
@@ -89,6 +112,16 @@ mod tests {
                       broken line\n";
         assert_eq!(people(passwd, 1000), [PathBuf::from("/home/ada")]);
         assert_eq!(people(passwd, 2000), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn an_account_of_the_file_is_found_by_name_and_by_number_and_the_first_line_counts() {
+        let passwd = "root:x:0:0:root:/root:/bin/bash\nshort:x\nada:x:1000:1000::/home/ada:/bin/sh\n\
+                      toor:x:0:0::/elsewhere:/bin/sh\n";
+        assert_eq!(home_in(passwd, Some("ada"), 0), Some("/home/ada".into()));
+        assert_eq!(home_in(passwd, None, 0), Some("/root".into()));
+        assert_eq!(home_in(passwd, Some("short"), 0), None);
+        assert_eq!(home_in(passwd, None, 7), None);
     }
 
     #[test]

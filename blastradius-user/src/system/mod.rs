@@ -151,7 +151,7 @@ impl World for System {
     }
 
     fn home_of(&self, user: Option<&str>) -> Option<PathBuf> {
-        accounts::home(user, self.uid)
+        self.accounts().home(user, self.uid)
     }
 
     fn homes(&self) -> Vec<PathBuf> {

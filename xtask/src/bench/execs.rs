@@ -48,7 +48,8 @@ pub(crate) fn ratio(guard: &Path) -> Result<Measured> {
     if let Some(micros) = judging(&place.path().join("state/blastradius")) {
         println!("exec: the analyzer took {micros} µs of each (median)");
     }
-    Ok(Measured::Ratio(median(ratios).as_secs_f64()))
+    println!("exec: {:.2} times the elapsed time, to be at most 1.2", median(ratios).as_secs_f64());
+    Ok(Measured::Printed)
 }
 
 /// A shell that starts programs on demand.

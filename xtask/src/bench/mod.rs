@@ -10,7 +10,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::{
-    cargo, proc, program,
+    cargo, house, proc, program,
     setup::{self, requirements::Job},
     test::steps::{KERNEL_TESTS, WHOLE_TESTS},
     vm,
@@ -32,46 +32,87 @@ struct Bench {
     name: &'static str,
     what: &'static str,
     jobs: &'static [Job],
+    /// What the ratio is to be at most.
+    at_most: Option<f64>,
     measure: fn() -> Result<Measured>,
 }
 
 /// What a bench found.
 enum Measured {
     /// Guarded over unguarded.
-    Ratio(f64),
+    Ratio(spawn::Ratio),
     /// It printed its ratios itself.
     Printed,
 }
 
+/// The program that costs nothing but to be started.
+const TRUE: &str = "/bin/true";
+
 const BENCHES: &[Bench] = &[
+    Bench {
+        name: "start",
+        what: "starting the program without work, against starting /bin/true",
+        jobs: &[Job::Build],
+        at_most: Some(1.5),
+        measure: || spawn::ratio(&program::build()?, &["--version"], TRUE, ""),
+    },
+    Bench {
+        name: "check",
+        what: "`blastradius check` on one line, against starting /bin/true",
+        jobs: &[Job::Build],
+        at_most: Some(2.0),
+        measure: || spawn::ratio(&program::build()?, &["check", "rm -rf build && make -j4"], TRUE, ""),
+    },
+    Bench {
+        name: "hook",
+        what: "the hook on one line, whole process, against starting /bin/true",
+        jobs: &[Job::Build],
+        at_most: Some(2.0),
+        measure: || spawn::ratio(&program::build()?, HOOK, TRUE, &payload("rm -rf build && make -j4")),
+    },
+    Bench {
+        name: "hook-64k",
+        what: "the hook on a command of 64 KiB, which is to be done in 20 ms",
+        jobs: &[Job::Build],
+        at_most: None,
+        measure: || {
+            let command = "printf '%s' words\n".repeat((64 << 10) / 18);
+            spawn::ratio(&program::build()?, HOOK, TRUE, &payload(&command))
+        },
+    },
     Bench {
         name: "wrapper",
         what: "starting a program through `blastradius -- CMD`, against starting it",
         jobs: &[Job::Build],
-        measure: || spawn::ratio(&program::build()?, &["--", "/bin/true"], "/bin/true"),
+        at_most: None,
+        measure: || spawn::ratio(&program::build()?, &["--", TRUE], TRUE, ""),
     },
     Bench {
         name: "exec",
         what: "starting a program inside a session on this machine's best rung, against starting it outside",
         jobs: &[Job::Build],
+        at_most: None,
         measure: || execs::ratio(&program::build()?),
     },
     Bench {
         name: "text",
-        what: "a verdict of the text layer, in CPU time",
+        what: "a verdict of the text layer, in CPU time; loading a policy; hostile inputs",
         jobs: &[Job::Build],
+        at_most: None,
         measure: text,
     },
     Bench {
         name: "undo",
         what: "keeping what could be lost, against `git status` and `cp -a`",
         jobs: &[Job::Build],
+        at_most: None,
         measure: || undo::ratios(&program::build()?),
     },
     Bench {
         name: "kernel",
         what: "deleting files in scope under the kernel rung, against deleting them, counted in instructions",
         jobs: &[Job::Build, Job::Vm],
+        at_most: None,
         measure: kernel,
     },
 ];
@@ -84,7 +125,7 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         let names: Vec<_> = BENCHES.iter().map(|bench| bench.name).collect();
         bail!("there is no such bench; there are {}", names.join(", "));
     }
-    for Bench { name, what, jobs, measure } in benches {
+    for Bench { name, what, jobs, at_most, measure } in benches {
         if request.list {
             println!("{name:<10} {what}");
             continue;
@@ -92,7 +133,10 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
         setup::ensure(jobs)?;
         println!("\n== {name}: {what}");
         match measure()? {
-            Measured::Ratio(ratio) => println!("{name}: {ratio:.2} times the time"),
+            Measured::Ratio(ratio) => {
+                let bound = at_most.map(|bound| format!(", to be at most {bound}")).unwrap_or_default();
+                println!("{name}: {ratio}{bound}");
+            }
             Measured::Printed => {}
         }
     }
@@ -103,6 +147,22 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
 fn text() -> Result<Measured> {
     proc::run(&mut cargo::cargo(&["bench", "--locked", "--package", WHOLE_TESTS, "--bench", "text"]))?;
     Ok(Measured::Printed)
+}
+
+/// What an agent calls before a command.
+const HOOK: &[&str] = &["hook", "--agent", "claude-code"];
+
+/// What it hands over.
+fn payload(command: &str) -> String {
+    serde_json::json!({
+        "session_id": "s",
+        "cwd": house::root(),
+        "permission_mode": "default",
+        "hook_event_name": "PreToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+    })
+    .to_string()
 }
 
 /// Under -icount the guest's clock counts instructions, so that one run is like another.

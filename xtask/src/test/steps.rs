@@ -235,6 +235,8 @@ pub(crate) const STEPS: &[Step] = &[
         action: Action::MacOs,
     },
     whole("what the text layer says, case by case", "corpus"),
+    whole("bounds: an answer to every hostile input, for bounded work", "bounds"),
+    whole("a slice of each fuzzer", "fuzz"),
     whole("what agents' hooks are answered", "hosts"),
     whole("what the README and the documentation show", "readme"),
     whole("what CI systems and images are given", "packaging"),

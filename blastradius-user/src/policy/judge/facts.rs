@@ -11,6 +11,7 @@ use crate::policy::{paths, pattern};
 use crate::shell::value::Glob;
 use crate::shell::world::{Kind, Tracking, World};
 
+use super::asked::Asked;
 use super::verdict::Case;
 use super::{Court, Objection};
 
@@ -175,13 +176,17 @@ fn thousands(number: usize) -> String {
 }
 
 /// Counts what lies below a directory, links not followed.
-fn count_below(world: &dyn World, dir: &Path) -> Count {
+fn count_below(world: &dyn World, asked: &Asked, dir: &Path) -> Count {
+    if asked.has_looked_enough() {
+        return Count { files: MANY, stopped: true };
+    }
     let mut count = Count::default();
     let mut todo = vec![dir.to_path_buf()];
     let mut looked = 0;
     while let Some(dir) = todo.pop() {
         let entries = world.read_dir(&dir, COUNT_BUDGET).unwrap_or_default();
-        looked += entries.len();
+        looked += entries.len() + 1;
+        asked.looked(entries.len() + 1);
         for (name, kind) in entries {
             if kind == Kind::Directory {
                 todo.push(dir.join(name));
@@ -210,7 +215,7 @@ impl Court<'_> {
         if meta.kind != Kind::Directory || case.act == Act::Move {
             return objection;
         }
-        let count = count_below(self.world, &object.path);
+        let count = count_below(self.world, self.asked, &object.path);
         let verb = if case.selection.filter.is_empty() { "would remove" } else { "would search" };
         let objection = objection.because(format!("{verb} {}", count.shown()));
         if object.path.join(".git").parent().is_some_and(|root| self.is_other_work_tree(root)) {
@@ -244,7 +249,7 @@ impl Court<'_> {
             );
         }
         // Asking git is dear, and a directory that holds next to nothing need not be asked about.
-        let total = count_below(self.world, &object.path);
+        let total = count_below(self.world, self.asked, &object.path);
         if total.files < MANY {
             return None;
         }
@@ -332,10 +337,14 @@ impl Court<'_> {
         })
     }
 
-    /// How many untracked files below a path no tool rebuilds. `None`: none at all.
+    /// How many untracked files below a path no tool rebuilds. `None`: none at all. Where git cannot be asked, it may
+    /// have none of them.
     fn untracked(&self, tree: &WorkTree, path: &Path, selects: &dyn Fn(&str) -> bool) -> Option<Count> {
         let below = path.strip_prefix(&tree.root).ok()?;
-        let state = self.world.git_state(&tree.root, below)?;
+        let Some(state) = self.asked.git(self.world, &tree.root, below) else {
+            return Some(count_selected(self.world, self.asked, path, selects))
+                .filter(|count| count.files > 0);
+        };
         let mut count = Count { files: 0, stopped: state.truncated };
         for (name, tracking) in &state.dirty {
             if *tracking != Tracking::Untracked {
@@ -350,7 +359,7 @@ impl Court<'_> {
             let dir = tree.root.join(dir);
             let from = if path.starts_with(&dir) { path } else { &dir };
             if !is_rebuildable_directory(self.world, from) {
-                let inside = count_selected(self.world, from, selects);
+                let inside = count_selected(self.world, self.asked, from, selects);
                 count.files += inside.files;
                 count.stopped |= inside.stopped;
             }
@@ -359,13 +368,18 @@ impl Court<'_> {
     }
 }
 
-fn count_selected(world: &dyn World, dir: &Path, selects: &dyn Fn(&str) -> bool) -> Count {
+fn count_selected(world: &dyn World, asked: &Asked, dir: &Path, selects: &dyn Fn(&str) -> bool) -> Count {
+    if asked.has_looked_enough() {
+        return Count { files: MANY, stopped: true };
+    }
     let mut count = Count::default();
     let mut todo = vec![dir.to_path_buf()];
     let mut looked = 0;
     while let Some(dir) = todo.pop() {
-        for (name, kind) in world.read_dir(&dir, COUNT_BUDGET).unwrap_or_default() {
-            looked += 1;
+        let entries = world.read_dir(&dir, COUNT_BUDGET).unwrap_or_default();
+        looked += entries.len() + 1;
+        asked.looked(entries.len() + 1);
+        for (name, kind) in entries {
             let at = dir.join(&name);
             let name = name.to_string_lossy();
             if kind == Kind::Directory {
@@ -406,8 +420,16 @@ mod tests {
         for at in 0..2_500 {
             world = world.file(&format!("/p/d{}/f{at}", at % 7), "");
         }
-        assert_eq!(count_below(&world, Path::new("/p")).shown(), "at least 2,000 files");
-        assert_eq!(count_below(&world, Path::new("/p/d0")).shown(), "358 files");
+        assert_eq!(count_below(&world, &Asked::default(), Path::new("/p")).shown(), "at least 2,000 files");
+        assert_eq!(count_below(&world, &Asked::default(), Path::new("/p/d0")).shown(), "358 files");
         assert_eq!(thousands(1_234_567), "1,234,567");
+        let asked = Asked::default();
+        let asks = |_| count_below(&world, &asked, Path::new("/p"));
+        let counts: Vec<Count> = (0..200).map(asks).collect();
+        assert_eq!(
+            counts.last(),
+            Some(&Count { files: MANY, stopped: true }),
+            "and over all objects together"
+        );
     }
 }

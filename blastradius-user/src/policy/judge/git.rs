@@ -90,7 +90,7 @@ impl Court<'_> {
     }
 
     fn discard_changes(&self, base: &Path, fields: &[Field], what: &str) -> Option<Objection> {
-        let (tree, GitState { dirty, truncated, stashes: _ }) = match self.dirty(base, what) {
+        let (tree, GitState { dirty, truncated }) = match self.dirty(base, what) {
             Ok(seen) => seen,
             Err(objection) => return Some(objection),
         };
@@ -126,7 +126,7 @@ impl Court<'_> {
                     .because(format!("{what} would clean {}, a floor object", root.display())),
             );
         }
-        let (tree, GitState { dirty, truncated, stashes: _ }) = match self.dirty(base, what) {
+        let (tree, GitState { dirty, truncated }) = match self.dirty(base, what) {
             Ok(seen) => seen,
             Err(objection) => return Some(objection),
         };

@@ -1,5 +1,6 @@
 //! The judge: effects in, findings out. Pure: it sees the machine through [`World`] and the policy through its zones.
 
+mod asked;
 mod device;
 mod elsewhere;
 mod facts;
@@ -23,6 +24,7 @@ use super::effect::{Act, Effect, Located};
 use super::finding::Finding;
 use super::mode::{Asker, Backing, Mode, Surface};
 use super::{Policy, advice, pattern, rules};
+use asked::Asked;
 
 /// Something about the text as a whole that is an objection in itself: it does not parse, a limit was reached, what it
 /// executes is not known.
@@ -70,11 +72,13 @@ struct Court<'a> {
     policy: &'a Policy,
     world: &'a dyn World,
     asker: Asker,
+    asked: &'a Asked,
 }
 
 /// Judges effects. Findings of verdict allow are not kept; the worst come first, then the order of the text.
 pub fn judge(effects: &[Located], policy: &Policy, world: &dyn World, asker: Asker) -> Vec<Finding> {
-    let court = Court { policy, world, asker };
+    let asked = Asked::default();
+    let court = Court { policy, world, asker, asked: &asked };
     let mut findings = Vec::new();
     for located in effects {
         for objection in court.objections(located) {

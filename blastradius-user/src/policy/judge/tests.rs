@@ -482,6 +482,24 @@ fn many_untracked_files_are_asked_about_and_rebuildable_ones_are_not() {
 }
 
 #[test]
+fn many_files_that_git_cannot_be_asked_about_are_taken_for_untracked() {
+    let mut world = world().dir(&format!("{PROJ}/few"));
+    for at in 0..30 {
+        world =
+            world.file(&format!("{PROJ}/results/{at}.csv"), "").file(&format!("{PROJ}/build/{at}.csv"), "");
+    }
+    let verdict = |world: &MemoryWorld, operand: &str| {
+        worst(&findings_in(world, path(REMOVE, Field::literal(operand)), INTERACTIVE))
+    };
+    assert_eq!(verdict(&world, "results"), (Verdict::Allow, None), "git has them all");
+    let world = world.unreadable_by_git(PROJ);
+    assert_eq!(verdict(&world, "results"), (Verdict::Confirm, Some(RuleId::UntrackedFiles)));
+    assert_eq!(verdict(&world, "few"), (Verdict::Allow, None));
+    assert_eq!(verdict(&world, "build"), (Verdict::Allow, None));
+    assert_eq!(verdict(&world, "results/1.csv"), (Verdict::Allow, None));
+}
+
+#[test]
 fn mounts_below_the_target_are_named() {
     let world =
         world().mount("/home/dev/proj/rootfs/proc", "proc", 9).mount("/home/dev/proj/nas", "nfs4", 10);

@@ -190,6 +190,15 @@ impl<'w> Evaluator<'w> {
 }
 
 impl Caller<'_, '_> {
+    /// Counts work. `false`: a bound was reached, and what the program says from now on is not heard.
+    fn goes_on(&mut self) -> bool {
+        if self.stopped.is_none() {
+            let done = self.evaluator.tick(2);
+            self.note(done);
+        }
+        self.stopped.is_none()
+    }
+
     fn note(&mut self, done: Eval<()>) {
         if let Err(stop) = done {
             self.stopped.get_or_insert(stop);
@@ -238,8 +247,9 @@ impl Machine for Caller<'_, '_> {
     }
 
     fn effect(&mut self, effect: Effect) {
-        let done = self.evaluator.tick(2);
-        self.note(done);
+        if !self.goes_on() {
+            return;
+        }
         self.evaluator.report(effect, self.program);
     }
 
@@ -250,8 +260,9 @@ impl Machine for Caller<'_, '_> {
     }
 
     fn creates(&mut self, operand: &Field, base: Base) {
-        let done = self.evaluator.tick(2);
-        self.note(done);
+        if !self.goes_on() {
+            return;
+        }
         let Some(path) = self.evaluator.path_of(operand, &base) else { return };
         self.evaluator.made_again(&path);
         if matches!(self.evaluator.world.look(&path), Look::Absent) {
@@ -260,8 +271,9 @@ impl Machine for Caller<'_, '_> {
     }
 
     fn links(&mut self, link: &Field, target: &Field) {
-        let done = self.evaluator.tick(2);
-        self.note(done);
+        if !self.goes_on() {
+            return;
+        }
         let base = self.evaluator.state.cwd.clone();
         let Some(path) = self.evaluator.path_of(link, &base) else { return };
         let parent = path.parent().unwrap_or(Path::new("/")).to_path_buf();
@@ -278,8 +290,9 @@ impl Machine for Caller<'_, '_> {
     }
 
     fn takes_in(&mut self, operand: &Field) {
-        let done = self.evaluator.tick(2);
-        self.note(done);
+        if !self.goes_on() {
+            return;
+        }
         let base = self.evaluator.state.cwd.clone();
         if let Some(path) = self.evaluator.path_of(operand, &base) {
             Rc::make_mut(&mut self.evaluator.state.files).old.push(path);

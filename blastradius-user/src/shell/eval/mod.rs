@@ -30,7 +30,7 @@ pub(crate) use self::redirect::{Stdin, is_below_born_hole};
 pub(crate) use self::replay::Choice;
 pub(crate) use self::test::variable_of;
 pub(crate) use self::variables::{Read, base_text};
-use super::limits::{EFFECTS, Eval, Limit, Stop, WORLD_CALLS, Work};
+use super::limits::{EFFECTS, Eval, Limit, SEGMENT_BYTES, Stop, WORLD_CALLS, Work};
 use super::state::{Reach, State};
 use super::syntax::Span;
 use super::trace::{Step, What};
@@ -126,6 +126,15 @@ struct CallFrame {
     /// How many processes deep, and how uncertain, the call is.
     forks: u32,
     uncertain: u32,
+}
+
+/// A text, or the beginning of one that is longer than anybody reads: each of a command's many effects keeps it.
+fn beginning(text: &str) -> Cow<'_, str> {
+    if text.len() <= SEGMENT_BYTES {
+        return text.into();
+    }
+    let end = (0..=SEGMENT_BYTES).rev().find(|&end| text.is_char_boundary(end)).unwrap_or(0);
+    format!("{}…", &text[..end]).into()
 }
 
 /// The command that effects are laid to.
@@ -262,14 +271,16 @@ impl<'w> Evaluator<'w> {
         self.uncertain > 0 || self.state.reach != Reach::Live
     }
 
-    /// The present simple command as written.
+    /// The present simple command as written, or the beginning of a very long one.
     pub(crate) fn segment_text(&self) -> Rc<str> {
         match &self.segment {
+            Segment::Text(text) if text.len() > SEGMENT_BYTES => beginning(text).into(),
             Segment::Text(text) => text.clone(),
             Segment::Span(span) => {
                 let range = span.start as usize..span.end as usize;
                 let text = self.source.get(range).unwrap_or("");
-                self.readable(text.trim_end_matches([';', '&', ' ', '\t', '\n']).trim_start())
+                let text = text.trim_end_matches([';', '&', ' ', '\t', '\n']).trim_start();
+                self.readable(&beginning(text))
             }
         }
     }

@@ -9,8 +9,9 @@ use super::{CallFrame, Evaluator, Stdin};
 use crate::policy::effect::Effect;
 use crate::programs::table::is_destructive;
 use crate::programs::{Dialect, Input, Surroundings};
-use crate::shell::limits::{Eval, Limit, SAME_FUNCTION, Stop, TEXT_BYTES};
+use crate::shell::limits::{Eval, Limit, PIECE_BYTES, SAME_FUNCTION, Stop, TEXT_BYTES};
 use crate::shell::parse::{self, Parsed};
+use crate::shell::pieces::Pieces;
 use crate::shell::state::{Function, Outcome, Positional, Reach, Shape, State, Val, Var};
 use crate::shell::syntax::{Code, Script};
 use crate::shell::value::{Abstract, Cause, Hole, Piece};
@@ -25,10 +26,32 @@ const SPLICES: usize = 256;
 impl Evaluator<'_> {
     /// Evaluates text in the present shell.
     pub(super) fn run_source(&mut self, source: &Rc<str>, dialect: Dialect) -> Eval<Outcome> {
+        if source.len() > PIECE_BYTES {
+            return self.run_pieces(source, dialect);
+        }
         match self.parse(source, dialect)? {
             Some(script) => self.run_script(&script),
             None => Ok(Outcome::unknown()),
         }
+    }
+
+    /// Evaluates a long text, a few statements at a time.
+    fn run_pieces(&mut self, source: &Rc<str>, dialect: Dialect) -> Eval<Outcome> {
+        if !self.may_be_text(source)? {
+            return Ok(Outcome::unknown());
+        }
+        let mut last = Outcome::ok();
+        for piece in Pieces::new(source, dialect, PIECE_BYTES) {
+            last = match piece {
+                Parsed::Clean(script) => self.run_script(&script)?,
+                Parsed::Broken(message) => {
+                    self.not_understood(source, &message);
+                    Outcome::unknown()
+                }
+                Parsed::TooMuch => return Err(Stop(Limit::Parser)),
+            };
+        }
+        Ok(last)
     }
 
     pub(super) fn run_script(&mut self, script: &Script) -> Eval<Outcome> {
@@ -44,12 +67,7 @@ impl Evaluator<'_> {
 
     /// Parses text; `None`: it is not understood, and that has been said.
     fn parse(&mut self, source: &Rc<str>, dialect: Dialect) -> Eval<Option<Rc<Script>>> {
-        if source.len() > TEXT_BYTES {
-            return Err(Stop(Limit::TextBytes));
-        }
-        self.tick(1 + source.len() as u64 / 8)?;
-        if source.contains('\0') {
-            self.not_understood(source, "the text holds a NUL character");
+        if !self.may_be_text(source)? {
             return Ok(None);
         }
         match parse::parse(source, dialect) {
@@ -60,6 +78,19 @@ impl Evaluator<'_> {
             }
             Parsed::TooMuch => Err(Stop(Limit::Parser)),
         }
+    }
+
+    /// Counts the text's length. `false`: it is none that a shell reads, and that has been said.
+    fn may_be_text(&mut self, source: &Rc<str>) -> Eval<bool> {
+        if source.len() > TEXT_BYTES {
+            return Err(Stop(Limit::TextBytes));
+        }
+        self.tick(1 + source.len() as u64 / 8)?;
+        let has_nul = source.contains('\0');
+        if has_nul {
+            self.not_understood(source, "the text holds a NUL character");
+        }
+        Ok(!has_nul)
     }
 
     /// Text that does not parse is searched for destructive verbs.

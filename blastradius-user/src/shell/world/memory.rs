@@ -156,6 +156,13 @@ impl MemoryWorld {
         self
     }
 
+    /// Makes git refuse to say anything of a work tree: another owner, no git on PATH, a broken index.
+    #[must_use]
+    pub fn unreadable_by_git(mut self, root: &str) -> Self {
+        self.git.remove(Path::new(root));
+        self
+    }
+
     fn put(&mut self, path: &Path, object: Object) {
         if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
             if !matches!(self.objects.get(parent), Some(Object::Directory(_))) {

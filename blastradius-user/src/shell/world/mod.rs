@@ -90,8 +90,6 @@ pub struct GitState {
     /// Paths relative to the work tree, with what git says of them. Clean paths are left out. A directory that is
     /// wholly untracked or ignored is one entry that ends with `/`.
     pub dirty: Vec<(String, Tracking)>,
-    /// There is at least one stash entry.
-    pub stashes: usize,
     /// The listing stopped at a budget: there may be more.
     pub truncated: bool,
 }
