@@ -519,7 +519,7 @@ impl Evaluator<'_> {
         if text.len().saturating_mul(pattern.len()) > PATTERN_WORK / 16 {
             return Ok(derived(value, name));
         }
-        self.tick(1 + (text.len() * pattern.len()) as u64 / 64)?;
+        self.tick(1 + (text.len() * pattern.len()) as u64 / 8)?;
         let length = pattern.len();
         let pattern = Pattern::new(&pattern, true);
         let chars: Vec<char> = text.chars().collect();
