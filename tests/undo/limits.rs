@@ -144,13 +144,13 @@ fn what_the_agent_may_not_read_is_named_and_the_store_is_the_agents() {
         return;
     }
     let ground = Ground::new();
-    ground.sh("echo fine > fine; echo closed > closed; chmod 000 closed; chmod 755 .. . ; chown -R 65534:65534 . ../home; chown 0 closed");
+    ground.sh("echo fine > fine; echo closed > closed; chmod 000 closed; chmod 755 .. . ; chown -R 54321:54321 . ../home; chown 0 closed");
     let mut command = ground.command("setpriv");
-    command.args(["--reuid", "65534", "--regid", "65534", "--clear-groups"]).arg(blastradius_tests::binary());
+    command.args(["--reuid", "54321", "--regid", "54321", "--clear-groups"]).arg(blastradius_tests::binary());
     command.args(["run", "--require", "landlock", "--report", "--", "bash", "-c", "rm -f fine closed"]);
     let output = command.output().expect("setpriv runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("closed: it cannot be read"), "{text}");
     let meta = std::fs::metadata(ground.store()).expect("a store");
-    assert_eq!((meta.uid(), meta.mode() & 0o777), (65534, 0o700));
+    assert_eq!((meta.uid(), meta.mode() & 0o777), (54321, 0o700));
 }
