@@ -10,8 +10,11 @@ use std::thread::JoinHandle;
 
 use serde_json::Value;
 
+/// The first line, the head, and the body.
+type Request = (String, String, Value);
+
 /// Answers with each status in turn, and returns the requests: the path, the headers, the body.
-fn collector(answers: &'static [(u16, &'static str)]) -> (String, JoinHandle<Vec<(String, String, Value)>>) {
+fn collector(answers: &'static [(u16, &'static str)]) -> (String, JoinHandle<Vec<Request>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let endpoint = format!("http://{}/v1/logs", listener.local_addr().unwrap());
     let serving = std::thread::spawn(move || {

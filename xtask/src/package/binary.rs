@@ -159,8 +159,7 @@ fn links(content: &[u8]) -> Result<Links> {
     let mut needed = BTreeSet::new();
     if let Some((entries, link)) = sections.dynamic(endian, content)? {
         let strings = sections.strings(endian, content, link)?;
-        for entry in entries.iter().filter(|entry| i64::from(entry.tag(endian)) == i64::from(elf::DT_NEEDED))
-        {
+        for entry in entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED) {
             let name = u32::try_from(entry.val(endian)).ok().and_then(|at| strings.get(at).ok());
             needed.insert(text(name.context("a library without a name")?));
         }
