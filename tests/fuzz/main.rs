@@ -6,9 +6,9 @@
 
 #[path = "../truth/grammar.rs"]
 mod grammar;
+mod mutate;
 #[path = "../truth/rarer.rs"]
 mod rarer;
-mod mutate;
 mod targets;
 
 use std::fs;
