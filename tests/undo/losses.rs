@@ -100,8 +100,8 @@ fn paths_dry_run_diff_gone_and_to_do_what_they_say() {
 
 fn first_session(ground: &Ground) -> String {
     let list = ground.undo(&[]).text;
-    let sessions = list.lines().filter(|line| !line.starts_with(' '));
-    sessions.last().and_then(|line| line.split_whitespace().next()).expect("a session").to_owned()
+    let mut sessions = list.lines().filter(|line| !line.starts_with(' '));
+    sessions.next_back().and_then(|line| line.split_whitespace().next()).expect("a session").to_owned()
 }
 
 #[test]

@@ -366,7 +366,7 @@ impl Keeper {
             }
         };
         state.gaps.extend(gaps.iter().cloned());
-        state.kept.extend(kept.iter().cloned().filter(|_| occasion == Occasion::Command));
+        state.kept.extend(kept.iter().filter(|_| occasion == Occasion::Command).cloned());
         Outcome { complete: gaps.is_empty(), kept, gaps, wiped: Vec::new() }
     }
 

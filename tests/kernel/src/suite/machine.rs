@@ -40,7 +40,10 @@ fn init_module() -> Outcome {
     outcome(unsafe { libc::syscall(libc::SYS_init_module, std::ptr::null::<u8>(), 0, c"".as_ptr()) })
 }
 
-const ACTS: [(&str, fn() -> Outcome); 4] =
+/// An act with its name.
+type Act = (&'static str, fn() -> Outcome);
+
+const ACTS: [Act; 4] =
     [("reboot", reboot), ("kexec", kexec), ("delete_module", delete_module), ("init_module", init_module)];
 
 fn power(machine: &Machine) {
