@@ -1,5 +1,8 @@
 //! The whole text layer in one call: a command in, a report out.
 
+#[cfg(test)]
+mod documented;
+
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 

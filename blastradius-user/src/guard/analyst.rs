@@ -152,19 +152,32 @@ impl Analyst {
         let mut left = Vec::new();
         // Nearly always there is no objection, and then one question is enough.
         if !report.findings.is_empty() && self.uncovered.backing != Backing::Nothing {
-            // What a shell's text would remove may never be reached; the exec that removes it is asked about, too.
-            let backing = if is_shell(&request.path) { Backing::Telling } else { self.uncovered.backing };
-            let here = self.ask(&subject, &system, backing).0.findings;
+            let here = self.ask(&subject, &system, Backing::Telling).0.findings;
+            let unheard = self.unheard(request, &subject, &system);
             let known_now = |finding: &Finding| !LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
             report.findings.retain(known_now);
-            let ours =
-                |finding: &Finding| here.contains(finding) || self.uncovered.concerns(&request.path, finding);
+            let ours = |finding: &Finding| {
+                here.contains(finding)
+                    || unheard.contains(finding)
+                    || self.uncovered.concerns(&request.path, finding)
+            };
             (report.findings, left) = report.findings.into_iter().partition(ours);
             report.verdict =
                 report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
         }
         let report = self.kept(report, &effects, &system, request);
         Some(Objections { report, left, effects })
+    }
+
+    /// What a mute rung would refuse the program itself. What a shell's text in its arguments would remove may never be
+    /// reached, and the exec that removes it is asked about, too.
+    fn unheard(&self, request: &ExecRequest, subject: &Subject, system: &System) -> Vec<Finding> {
+        if self.uncovered.backing != Backing::Mute {
+            return Vec::new();
+        }
+        let mut findings = self.ask(subject, system, Backing::Mute).0.findings;
+        findings.retain(|finding| is_of_the_program(request, &finding.segment));
+        findings
     }
 
     /// Keeps what the command is about to destroy, if it is let go; what can be taken back is no longer refused.
@@ -279,6 +292,19 @@ fn cover((act, selection): (Act, &Selection)) -> Option<Cover> {
     (!partly).then_some(cover)
 }
 
+/// Whether a segment is the exec itself, and not a command inside one of its arguments.
+fn is_of_the_program(request: &ExecRequest, segment: &str) -> bool {
+    let mut by_path = request.argv.clone();
+    if let Some(first) = by_path.first_mut() {
+        *first = request.path.clone().into_os_string();
+    }
+    [&request.argv, &by_path].into_iter().any(|argv| {
+        let whole = analysis::quote_all(argv);
+        // A very long one is cut.
+        segment == whole || segment.strip_suffix('…').is_some_and(|start| whole.starts_with(start))
+    })
+}
+
 /// Whether what runs is read from a file: a script by its header, or a shell that is given neither `-c` nor nothing.
 fn is_script_file(request: &ExecRequest) -> bool {
     // Options come before the script's name; what follows it is the script's own.
@@ -358,6 +384,23 @@ mod tests {
         let finding = finding(RuleId::OutOfScope, "/home/dev/.claude/settings");
         assert!(uncovered.concerns(Path::new("/bin/rm"), &finding));
         assert!(!uncovered.concerns(Path::new("/bin/mv"), &finding));
+    }
+
+    #[test]
+    fn the_exec_itself_is_told_from_a_command_inside_an_argument() {
+        let request = ExecRequest {
+            tid: 0,
+            path: "/usr/bin/setsid".into(),
+            argv: ["setsid", "sh", "-c", "sleep 1; rm /x"].map(Into::into).to_vec(),
+            env: Vec::new(),
+            cwd: "/".into(),
+            root: None,
+            uid: 0,
+        };
+        assert!(is_of_the_program(&request, "setsid sh -c 'sleep 1; rm /x'"));
+        assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c 'sleep 1; rm /x'"));
+        assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c…"));
+        assert!(!is_of_the_program(&request, "rm /x"));
     }
 
     #[test]

@@ -44,8 +44,6 @@ pub mod worktree;
 pub mod zones;
 
 #[cfg(test)]
-mod documented;
-#[cfg(test)]
 mod table;
 #[cfg(test)]
 mod widening;

@@ -250,7 +250,8 @@ fn seen_by_hooks(effect: &Effect) -> Option<Option<Operation>> {
     let Effect::Path { act, .. } = effect else { return None };
     match act {
         Act::Remove { .. } => Some(Some(Operation::Remove)),
-        Act::Move => Some(Some(Operation::MoveOut)),
+        // Within its own directory it is judged like replace: only where that is refused too, it is for certain.
+        Act::Move => Some(Some(Operation::Replace)),
         Act::Truncate => Some(Some(Operation::Truncate)),
         Act::Replace => Some(Some(Operation::Replace)),
         Act::Append | Act::Metadata { .. } => Some(None),

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use super::config::TEMPLATE;
-use super::mode::{Asker, Mode, Surface};
-use super::resolve::Last;
-use super::trust::TrustStore;
-use super::{Policy, Start};
-use crate::analysis::{Subject, analyze};
+use super::{Subject, analyze};
+use crate::policy::config::TEMPLATE;
+use crate::policy::mode::{Asker, Mode, Surface};
+use crate::policy::resolve::Last;
+use crate::policy::trust::TrustStore;
+use crate::policy::{Policy, Start};
 use crate::programs::Dialect;
 use crate::shell::world::Platform;
 use crate::shell::world::memory::MemoryWorld;
