@@ -129,6 +129,11 @@ fn a_file_that_changes_while_it_is_read_and_one_that_cannot_be_read_are_named() 
         .arg(&stop)
         .spawn();
     let mut toucher = toucher.expect("python3 runs");
+    let changed = || std::fs::metadata(ground.tree().join("restless")).and_then(|meta| meta.modified());
+    let before = changed().expect("it is there");
+    while changed().expect("it is there") == before {
+        std::thread::sleep(std::time::Duration::from_millis(1));
+    }
     let said = ground.session("rm fine");
     std::fs::write(&stop, "").expect("written");
     toucher.wait().expect("it ends");

@@ -92,8 +92,8 @@ fn too_deep(machine: &Machine) {
         unlink("file")
     });
     assert_eq!(outcome, REFUSED);
-    let refusal = machine.refusals().pop().expect("it was reported");
-    assert!(refusal.unreadable && refusal.truncated);
+    let said = machine.refusals();
+    assert!(said.iter().any(|refusal| refusal.unreadable && refusal.truncated), "{said:?}");
     assert_eq!(
         crate::calls::in_child(|| {
             enter(&world.path("scope"), "d", 330);
