@@ -115,7 +115,8 @@ fn growth() -> Vec<(&'static str, Expected, String)> {
             Stopped,
             "X=aaaaaaaa; while :; do X=${X//a/aaaaaaaa}; done; rm -rf /etc".into(),
         ),
-        ("a trap that traps", Stopped, "trap 'trap \"rm -rf /etc\" EXIT; exit' EXIT".into()),
+        // Neither bash nor dash runs what an EXIT trap traps.
+        ("a trap that traps", Answered, "trap 'trap \"rm -rf /etc\" EXIT; exit' EXIT".into()),
         ("a glob over 50,000 entries", Stopped, "rm -rf many/*; rm -rf /etc".into()),
         ("a hundred globs over 50,000 entries", Stopped, "rm -rf many/[0-9]*; ".repeat(100) + "rm -rf /etc"),
         (

@@ -17,8 +17,8 @@ pub const PARSER_NESTING: usize = 100;
 pub const STEPS: u64 = 300_000;
 /// Bytes of expanded text over the whole evaluation.
 pub const EXPANDED_BYTES: u64 = 8 << 20;
-/// Bytes of one value.
-pub const VALUE_BYTES: usize = 1 << 18;
+/// Bytes of one value: a text may hold one as long as itself.
+pub const VALUE_BYTES: usize = TEXT_BYTES;
 /// Questions to the world.
 pub const WORLD_CALLS: u64 = 20_000;
 /// Nested commands, substitutions, function calls and texts.

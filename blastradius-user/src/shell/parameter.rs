@@ -549,9 +549,15 @@ impl Evaluator<'_> {
             }
             match end {
                 Some(end) => {
-                    out.push_text(&kept);
-                    kept.clear();
-                    out.push(&with);
+                    // Plain text goes on in the same stretch: joining it to what is there each time would square the length.
+                    match with.as_plain() {
+                        Some(plain) => kept.push_str(plain),
+                        None => {
+                            out.push_text(&kept);
+                            kept.clear();
+                            out.push(&with);
+                        }
+                    }
                     done = true;
                     if end == at && at < chars.len() {
                         kept.push(chars[at]);

@@ -133,6 +133,15 @@ impl Abstract {
         }
     }
 
+    /// The text, if it is nothing but text: no hole, and no variable that gave nothing.
+    pub fn as_plain(&self) -> Option<&str> {
+        match self.pieces.as_slice() {
+            [] => Some(""),
+            [Piece::Text(text)] => Some(text),
+            _ => None,
+        }
+    }
+
     /// The text, if no part of it is a hole. Variables that gave nothing count as known: they read as "".
     pub fn as_known(&self) -> Option<std::borrow::Cow<'_, str>> {
         use std::borrow::Cow;
