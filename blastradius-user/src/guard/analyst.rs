@@ -299,7 +299,8 @@ fn is_of_the_program(request: &ExecRequest, segment: &str) -> bool {
         *first = request.path.clone().into_os_string();
     }
     [&request.argv, &by_path].into_iter().any(|argv| {
-        let whole = analysis::quote_all(argv);
+        // As the evaluator writes exact arguments: as they are.
+        let whole = argv.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
         // A very long one is cut.
         segment == whole || segment.strip_suffix('…').is_some_and(|start| whole.starts_with(start))
     })
@@ -397,8 +398,8 @@ mod tests {
             root: None,
             uid: 0,
         };
-        assert!(is_of_the_program(&request, "setsid sh -c 'sleep 1; rm /x'"));
-        assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c 'sleep 1; rm /x'"));
+        assert!(is_of_the_program(&request, "setsid sh -c sleep 1; rm /x"));
+        assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c sleep 1; rm /x"));
         assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c…"));
         assert!(!is_of_the_program(&request, "rm /x"));
     }

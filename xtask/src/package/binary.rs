@@ -13,7 +13,7 @@ use super::tree;
 use crate::proc;
 
 /// The oldest C library that a release runs with: that of Debian 12, Ubuntu 22.04 and RHEL 9.
-pub(super) const BASELINE: Glibc = Glibc(2, 34);
+pub(super) const BASELINE: Glibc = Glibc(2, 35);
 
 /// How large a release may be.
 const LARGEST: usize = 8 << 20;
