@@ -81,22 +81,24 @@ impl Uncovered {
         uncovered
     }
 
+    /// Whether a finding is about something that the rung does not look after, or that lies beside it.
     fn concerns(&self, program: &Path, finding: &Finding) -> bool {
         let Some(path) = finding.resolved.as_deref() else { return self.rules.contains(&finding.rule) };
-        let touches =
-            |places: &[PathBuf]| places.iter().any(|at| path.starts_with(at) || at.starts_with(path));
-        let moves = program.file_name().is_some_and(|name| name == "mv");
-        self.rules.contains(&finding.rule) || touches(&self.places) || (!moves && touches(&self.saved))
+        self.lacks(program, finding, |place| path.starts_with(place) || place.starts_with(path))
     }
-}
 
-impl Uncovered {
     /// Whether the rung lets the object itself go, so that the exec layer's word is the only one.
     fn leaves(&self, program: &Path, finding: &Finding) -> bool {
         let Some(path) = finding.resolved.as_deref() else { return true };
-        let holds = |places: &[PathBuf]| places.iter().any(|at| path.starts_with(at));
+        self.lacks(program, finding, |place| path.starts_with(place))
+    }
+
+    /// Whether the finding's rule, or a place that `is_meant`, is left by the rung. Moving within a place where files are
+    /// saved by rename is not.
+    fn lacks(&self, program: &Path, finding: &Finding, is_meant: impl Fn(&Path) -> bool) -> bool {
+        let any = |places: &[PathBuf]| places.iter().any(|place| is_meant(place));
         let moves = program.file_name().is_some_and(|name| name == "mv");
-        self.rules.contains(&finding.rule) || holds(&self.places) || (!moves && holds(&self.saved))
+        self.rules.contains(&finding.rule) || any(&self.places) || (!moves && any(&self.saved))
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a session leaves for the next one: a changed policy, a hook that has gone, lines that would have helped.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::ground::{Ground, stderr, stdout};
 use crate::refusals::feed;
@@ -70,8 +71,8 @@ fn a_hook_that_the_agent_removes_is_put_back_and_reported_and_a_host_may_edit_it
     assert!(stderr(&broken).contains("cannot be put back"), "{}", stderr(&broken));
 }
 
-#[test]
-fn lines_from_an_audit_let_the_act_pass_and_nothing_else() {
+/// A project that allows its build directory alone, and its policy file.
+fn project_that_allows_its_build() -> (Ground, PathBuf) {
     let ground = Ground::new();
     let policy = ground.at("home/project/.blastradius");
     for dir in ["build", "dist", "data"] {
@@ -79,6 +80,12 @@ fn lines_from_an_audit_let_the_act_pass_and_nothing_else() {
     }
     ground.write("home/project/data/kept");
     fs::write(&policy, "allow ./build/**\n").unwrap();
+    (ground, policy)
+}
+
+#[test]
+fn lines_from_an_audit_let_the_act_pass_and_nothing_else() {
+    let (ground, _) = project_that_allows_its_build();
     let audited = ground.run(&["--audit"], &["sh", "-c", "rm -rf dist; rmdir ~"]).output().unwrap();
     assert!(stderr(&audited).contains("would have been refused"), "{}", stderr(&audited));
     let suggested = lines(&ground);
@@ -88,13 +95,7 @@ fn lines_from_an_audit_let_the_act_pass_and_nothing_else() {
 
 #[test]
 fn a_suggested_line_taken_over_lets_the_real_act_pass_on_this_machines_rung() {
-    let ground = Ground::new();
-    let policy = ground.at("home/project/.blastradius");
-    for dir in ["build", "dist", "data"] {
-        fs::create_dir_all(ground.at("home/project").join(dir)).unwrap();
-    }
-    ground.write("home/project/data/kept");
-    fs::write(&policy, "allow ./build/**\n").unwrap();
+    let (ground, policy) = project_that_allows_its_build();
     ground.write("home/project/dist/made");
     let before = ground.shell("rm -rf dist");
     assert!(ground.keeps("home/project/dist/made"), "{}", stderr(&before));
