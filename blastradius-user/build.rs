@@ -5,7 +5,8 @@
 //! object that was built elsewhere.
 
 use std::{
-    env,
+    env, fs,
+    ops::Range,
     path::{Path, PathBuf},
     process::{self, Command},
 };
@@ -34,7 +35,70 @@ fn main() {
         }
         None => build(),
     };
-    println!("cargo:rustc-env=BLASTRADIUS_EBPF_OBJECT_BUILT={}", object.display());
+    println!("cargo:rustc-env=BLASTRADIUS_EBPF_OBJECT_PACKED={}", packed(&object).display());
+}
+
+/// The object without what a loader does not need, compressed: it would be a sixth of the program.
+fn packed(object: &Path) -> PathBuf {
+    let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("ebpf.lz4");
+    let packed = fs::read(object).map(|mut content| {
+        without_debug_sections(&mut content);
+        lz4_flex::compress_prepend_size(&content)
+    });
+    match packed.and_then(|packed| fs::write(&output, packed)) {
+        Ok(()) => output,
+        Err(error) => give_up(&format!("cannot pack {}: {error}", object.display())),
+    }
+}
+
+/// Clears the sections that are for a debugger, two thirds of the object, in place: the linker has made BTF of them, and
+/// BTF is all that is loaded. Not every system has a `strip` that knows eBPF. What is no 64-bit little-endian ELF file
+/// stays as it is.
+fn without_debug_sections(content: &mut [u8]) {
+    let debug = debug_sections(content).unwrap_or_default();
+    for Section { header, body } in debug {
+        content[body].fill(0);
+        // sh_type becomes SHT_NULL: "other members of the section header have undefined values" (elf(5)).
+        content[header + 4..header + 8].fill(0);
+    }
+}
+
+struct Section {
+    /// Where its header begins.
+    header: usize,
+    /// Where its content lies.
+    body: Range<usize>,
+}
+
+/// The sections `.debug_*` and `.rel.debug_*`; `None` if the content is cut short.
+fn debug_sections(content: &[u8]) -> Option<Vec<Section>> {
+    let number = |at: usize, size: usize| {
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(content.get(at..at.checked_add(size)?)?);
+        usize::try_from(u64::from_le_bytes(bytes)).ok()
+    };
+    if !content.starts_with(b"\x7fELF\x02\x01") {
+        return None;
+    }
+    // The fields of Elf64_Ehdr and Elf64_Shdr, by their offsets.
+    let (table, size, count, names) =
+        (number(0x28, 8)?, number(0x3a, 2)?, number(0x3c, 2)?, number(0x3e, 2)?);
+    let header = |index: usize| table.checked_add(index.checked_mul(size)?);
+    let body = |header: usize| {
+        let start = number(header + 0x18, 8)?;
+        let end = start.checked_add(number(header + 0x20, 8)?)?;
+        content.get(start..end).map(|_| start..end)
+    };
+    let names = content.get(body(header(names)?)?)?;
+    let mut found = Vec::new();
+    for index in 0..count {
+        let header = header(index)?;
+        let name = names.get(number(header, 4)?..)?;
+        if name.starts_with(b".debug_") || name.starts_with(b".rel.debug_") {
+            found.push(Section { header, body: body(header)? });
+        }
+    }
+    Some(found)
 }
 
 /// A guard that is started for every command must start like `/bin/true`. Most of what a start costs is memory that is
@@ -165,7 +229,7 @@ fn has_prebuilt_core(rustc: &Path) -> bool {
     let output = Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]).output();
     let Ok(output) = output else { return false };
     let directory = String::from_utf8_lossy(&output.stdout).trim().to_owned();
-    let Ok(entries) = std::fs::read_dir(directory) else { return false };
+    let Ok(entries) = fs::read_dir(directory) else { return false };
     entries.flatten().any(|entry| entry.file_name().to_string_lossy().starts_with("libcore-"))
 }
 

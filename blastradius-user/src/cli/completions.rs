@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// The shell that will read the script
@@ -11,7 +9,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn main(args: Args) -> ExitCode {
-    let mut command = super::Cli::command();
+    let mut command = super::command();
     clap_complete::generate(args.shell, &mut command, "blastradius", &mut std::io::stdout());
     ExitCode::SUCCESS
 }

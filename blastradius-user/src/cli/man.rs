@@ -3,8 +3,6 @@
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use clap::CommandFactory as _;
-
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {}
 
@@ -45,7 +43,7 @@ A ceiling that nothing below lifts.
 
 pub(super) fn main(Args {}: Args) -> ExitCode {
     let mut page = Vec::new();
-    let written = clap_mangen::Man::new(super::Cli::command()).render(&mut page);
+    let written = clap_mangen::Man::new(super::command()).render(&mut page);
     page.extend_from_slice(EXIT_STATUS.as_bytes());
     match written.and_then(|()| std::io::stdout().write_all(&page)) {
         Ok(()) => ExitCode::SUCCESS,

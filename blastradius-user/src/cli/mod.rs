@@ -38,7 +38,9 @@ mod wrapper;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgMatches, Args as _, CommandFactory as _, FromArgMatches, Parser};
+
+use install::Direction;
 
 /// A guard between a coding agent and the machine's data.
 #[derive(Debug, Parser)]
@@ -49,62 +51,166 @@ use clap::{Parser, Subcommand};
     disable_help_subcommand = true
 )]
 struct Cli {
-    #[command(subcommand)]
-    command: Option<Command>,
     #[command(flatten)]
     wrapper: wrapper::Args,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Judge a command without running it
-    Check(check::Args),
-    /// Judge a command and show every step of the evaluation
-    Explain(explain::Args),
-    /// Run an agent and everything that it starts under guard
+/// One row.
+struct Subcommand {
+    name: &'static str,
+    about: &'static str,
+    /// Adds its arguments. The program is started for every command of an agent, so those of the other rows are not built.
+    arguments: fn(clap::Command) -> clap::Command,
+    /// Does what they say.
+    main: fn(Given<'_>) -> Result<ExitCode, clap::Error>,
+}
+
+/// What was given to a subcommand.
+struct Given<'a>(&'a mut ArgMatches);
+
+impl Given<'_> {
+    fn args<A: FromArgMatches>(self) -> Result<A, clap::Error> {
+        A::from_arg_matches_mut(self.0)
+    }
+}
+
+/// What there is, in the order of the help.
+const SUBCOMMANDS: &[Subcommand] = &[
+    Subcommand {
+        name: "check",
+        about: "Judge a command without running it",
+        arguments: check::Args::augment_args,
+        main: |given| Ok(check::main(given.args()?)),
+    },
+    Subcommand {
+        name: "explain",
+        about: "Judge a command and show every step of the evaluation",
+        arguments: explain::Args::augment_args,
+        main: |given| Ok(explain::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Run(run::Args),
-    /// Put a tree of processes that runs already under the kernel rung
+    Subcommand {
+        name: "run",
+        about: "Run an agent and everything that it starts under guard",
+        arguments: run::Args::augment_args,
+        main: |given| Ok(run::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Attach(attach::Args),
-    /// Answer a question of a running session, from outside it
+    Subcommand {
+        name: "attach",
+        about: "Put a tree of processes that runs already under the kernel rung",
+        arguments: attach::Args::augment_args,
+        main: |given| Ok(attach::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Approve(approve::Args),
-    /// Prove what is enforced here, and say what to change to get more
+    Subcommand {
+        name: "approve",
+        about: "Answer a question of a running session, from outside it",
+        arguments: approve::Args::augment_args,
+        main: |given| Ok(approve::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Doctor(doctor::Args),
-    /// Print the log of a session
+    Subcommand {
+        name: "doctor",
+        about: "Prove what is enforced here, and say what to change to get more",
+        arguments: doctor::Args::augment_args,
+        main: |given| Ok(doctor::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Log(log::Args),
-    /// Explain the last refusal
+    Subcommand {
+        name: "log",
+        about: "Print the log of a session",
+        arguments: log::Args::augment_args,
+        main: |given| Ok(log::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Why(why::Args),
-    /// Take back what was destroyed inside scope
+    Subcommand {
+        name: "why",
+        about: "Explain the last refusal",
+        arguments: why::Args::augment_args,
+        main: |given| Ok(why::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Undo(undo::Args),
-    /// Judge what an agent's hook hands over: one JSON document in, one out
-    Hook(hook::Args),
-    /// Put the hook into an agent's settings
-    Install(install::Args),
-    /// Take the hook out of an agent's settings
-    Uninstall(install::Args),
-    /// Be the shell of an agent: judge, then hand over to the real one
-    Shell(shell::Args),
-    /// Answer questions of an agent over MCP, on stdin and stdout
-    Mcp(mcp::Args),
-    /// Print the policy in force, or the zone of paths
-    Scope(scope::Args),
-    /// Print the policy lines that would have let a session pass
+    Subcommand {
+        name: "undo",
+        about: "Take back what was destroyed inside scope",
+        arguments: undo::Args::augment_args,
+        main: |given| Ok(undo::main(given.args()?)),
+    },
+    Subcommand {
+        name: "hook",
+        about: "Judge what an agent's hook hands over: one JSON document in, one out",
+        arguments: hook::Args::augment_args,
+        main: |given| Ok(hook::main(given.args()?)),
+    },
+    Subcommand {
+        name: "install",
+        about: "Put the hook into an agent's settings",
+        arguments: install::Args::augment_args,
+        main: |given| Ok(install::main(given.args()?, Direction::In)),
+    },
+    Subcommand {
+        name: "uninstall",
+        about: "Take the hook out of an agent's settings",
+        arguments: install::Args::augment_args,
+        main: |given| Ok(install::main(given.args()?, Direction::Out)),
+    },
+    Subcommand {
+        name: "shell",
+        about: "Be the shell of an agent: judge, then hand over to the real one",
+        arguments: shell::Args::augment_args,
+        main: |given| Ok(shell::main(given.args()?)),
+    },
+    Subcommand {
+        name: "mcp",
+        about: "Answer questions of an agent over MCP, on stdin and stdout",
+        arguments: mcp::Args::augment_args,
+        main: |given| Ok(mcp::main(given.args()?)),
+    },
+    Subcommand {
+        name: "scope",
+        about: "Print the policy in force, or the zone of paths",
+        arguments: scope::Args::augment_args,
+        main: |given| Ok(scope::main(given.args()?)),
+    },
     #[cfg(target_os = "linux")]
-    Suggest(suggest::Args),
-    /// Write a commented policy file to begin with
-    Init(init::Args),
-    /// Approve the lines of this repository's policy file that reach beyond it
-    Trust(trust::Args),
-    /// Print a completion script
-    Completions(completions::Args),
-    /// Print the manual page
-    Man(man::Args),
+    Subcommand {
+        name: "suggest",
+        about: "Print the policy lines that would have let a session pass",
+        arguments: suggest::Args::augment_args,
+        main: |given| Ok(suggest::main(given.args()?)),
+    },
+    Subcommand {
+        name: "init",
+        about: "Write a commented policy file to begin with",
+        arguments: init::Args::augment_args,
+        main: |given| Ok(init::main(given.args()?)),
+    },
+    Subcommand {
+        name: "trust",
+        about: "Approve the lines of this repository's policy file that reach beyond it",
+        arguments: trust::Args::augment_args,
+        main: |given| Ok(trust::main(given.args()?)),
+    },
+    Subcommand {
+        name: "completions",
+        about: "Print a completion script",
+        arguments: completions::Args::augment_args,
+        main: |given| Ok(completions::main(given.args()?)),
+    },
+    Subcommand {
+        name: "man",
+        about: "Print the manual page",
+        arguments: man::Args::augment_args,
+        main: |given| Ok(man::main(given.args()?)),
+    },
+];
+
+/// The whole command line, the arguments of the subcommands in it as soon as they are needed.
+fn command() -> clap::Command {
+    let rows =
+        SUBCOMMANDS.iter().map(|row| clap::Command::new(row.name).about(row.about).defer(row.arguments));
+    Cli::command().subcommands(rows)
 }
 
 /// Reads the arguments of this process and does what they say.
@@ -118,39 +224,18 @@ pub fn main() -> ExitCode {
 }
 
 fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+    let done = command()
+        .try_get_matches_from(args)
+        .and_then(|mut matches| dispatch(&mut matches).map_err(|error| error.format(&mut command())));
+    done.unwrap_or_else(|error| exit::usage(&error))
+}
+
+fn dispatch(matches: &mut ArgMatches) -> Result<ExitCode, clap::Error> {
+    let Some((name, mut given)) = matches.remove_subcommand() else {
+        return Ok(wrapper::main(Given(matches).args()?));
     };
-    match cli.command {
-        Some(Command::Check(args)) => check::main(args),
-        Some(Command::Explain(args)) => explain::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Run(args)) => run::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Attach(args)) => attach::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Approve(args)) => approve::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Doctor(args)) => doctor::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Log(args)) => log::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Why(args)) => why::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Undo(args)) => undo::main(args),
-        Some(Command::Hook(args)) => hook::main(args),
-        Some(Command::Install(args)) => install::main(args, install::Direction::In),
-        Some(Command::Uninstall(args)) => install::main(args, install::Direction::Out),
-        Some(Command::Shell(args)) => shell::main(args),
-        Some(Command::Mcp(args)) => mcp::main(args),
-        Some(Command::Scope(args)) => scope::main(args),
-        #[cfg(target_os = "linux")]
-        Some(Command::Suggest(args)) => suggest::main(args),
-        Some(Command::Init(args)) => init::main(args),
-        Some(Command::Trust(args)) => trust::main(args),
-        Some(Command::Completions(args)) => completions::main(args),
-        Some(Command::Man(args)) => man::main(args),
-        None => wrapper::main(cli.wrapper),
+    match SUBCOMMANDS.iter().find(|row| row.name == name) {
+        Some(row) => (row.main)(Given(&mut given)),
+        None => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
     }
 }

@@ -19,6 +19,7 @@ use crate::policy::mode::{Asker, Mode, Surface};
 use crate::programs::Dialect;
 use crate::report::human;
 use crate::system::System;
+use crate::system::users::{self, Whom};
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "blastradius shell [-c TEXT | FILE] [ARG]…")]
@@ -141,8 +142,9 @@ fn shell(name: &OsStr) -> Result<PathBuf> {
     let name = name.to_string_lossy();
     let name = name.trim_start_matches('-');
     let candidates: Vec<PathBuf> = if name == OWN_NAME {
-        let users = nix::unistd::User::from_uid(nix::unistd::getuid()).ok().flatten().map(|user| user.shell);
-        users.into_iter().chain(["/bin/bash".into(), "/bin/sh".into()]).collect()
+        let own = users::find(Whom::Uid(nix::unistd::getuid().as_raw())).ok().flatten();
+        let own = own.map(|user| user.shell);
+        own.into_iter().chain(["/bin/bash".into(), "/bin/sh".into()]).collect()
     } else {
         let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/local/bin:/usr/bin:/bin".into());
         std::env::split_paths(&path)

@@ -8,7 +8,6 @@ use std::process::{Command, ExitCode};
 
 use anyhow::{Context as _, Result};
 use blastradius_common::Verdict;
-use clap::CommandFactory as _;
 
 use super::exit;
 use crate::analysis::{self, Report, Subject};
@@ -32,7 +31,7 @@ pub(super) struct Args {
 pub(super) fn main(args: Args) -> ExitCode {
     if args.argv.is_empty() {
         // Without a command there is nothing to judge: say what there is.
-        let help = super::Cli::command().render_help();
+        let help = super::command().render_help();
         anstream::eprintln!("{}", help.ansi());
         return ExitCode::from(exit::USAGE);
     }

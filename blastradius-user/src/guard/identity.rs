@@ -2,12 +2,12 @@
 //!
 //! Started as root for somebody (`--user`, or by sudo), the guard keeps root and the agent gets that somebody's rights.
 
-use std::ffi::{CString, OsString};
-use std::os::unix::ffi::OsStringExt as _;
+use std::ffi::OsString;
 
-use nix::unistd::{Uid, User, getgrouplist};
+use nix::unistd::Uid;
 
 use super::child::Identity;
+use crate::system::users::{self, User, UsersError, Whom};
 
 /// Why the agent cannot run as that user.
 #[derive(Debug, thiserror::Error)]
@@ -18,9 +18,9 @@ pub enum IdentityError {
     /// Only root may become another user.
     #[error("--user {0}: only root can start the agent as another user")]
     NotRoot(String),
-    /// The user database cannot be read.
-    #[error("reading the user database: {0}")]
-    Database(#[from] nix::errno::Errno),
+    /// The user database does not tell.
+    #[error(transparent)]
+    Database(#[from] UsersError),
 }
 
 /// A user, and the variables that login(1) would set.
@@ -41,14 +41,14 @@ pub fn resolve(asked: Option<&str>, sudo_uid: Option<&str>) -> Result<Option<Acc
     let user = match (asked, sudo_uid) {
         (Some(name), _) => by_name(name)?,
         // The variable only ever takes rights away: it is looked at by root alone, and root's own id is ignored.
-        (None, Some(uid)) if ours.is_root() => match uid.parse().ok().map(Uid::from_raw) {
-            Some(uid) if !uid.is_root() => User::from_uid(uid)?,
+        (None, Some(uid)) if ours.is_root() => match uid.parse() {
+            Ok(uid) if uid != 0 => users::find(Whom::Uid(uid))?,
             _ => None,
         },
         (None, _) => None,
     };
     let Some(user) = user else { return Ok(None) };
-    if user.uid == ours {
+    if user.uid == ours.as_raw() {
         return Ok(None);
     }
     if !ours.is_root() {
@@ -58,24 +58,20 @@ pub fn resolve(asked: Option<&str>, sudo_uid: Option<&str>) -> Result<Option<Acc
 }
 
 fn by_name(name: &str) -> Result<Option<User>, IdentityError> {
-    let user = match name.parse() {
-        Ok(uid) => User::from_uid(Uid::from_raw(uid))?,
-        Err(_) => User::from_name(name)?,
-    };
-    user.map(Some).ok_or_else(|| IdentityError::Unknown(name.to_owned()))
+    let whom = name.parse().map_or(Whom::Name(name), Whom::Uid);
+    users::find(whom)?.map(Some).ok_or_else(|| IdentityError::Unknown(name.to_owned()))
 }
 
 fn account(user: User) -> Result<Account, IdentityError> {
-    let name = CString::new(user.name.clone()).map_err(|_| nix::errno::Errno::EINVAL)?;
-    let groups = getgrouplist(&name, user.gid)?.into_iter().map(nix::unistd::Gid::as_raw).collect();
-    let login = OsString::from_vec(name.into_bytes());
+    let groups = users::groups_of(&user)?;
+    let login = OsString::from(user.name);
     let variables = vec![
-        ("HOME".into(), user.dir.into_os_string()),
+        ("HOME".into(), user.home.into_os_string()),
         ("USER".into(), login.clone()),
         ("LOGNAME".into(), login),
         ("SHELL".into(), user.shell.into_os_string()),
     ];
-    let identity = Identity { uid: user.uid.as_raw(), gid: user.gid.as_raw(), groups };
+    let identity = Identity { uid: user.uid, gid: user.gid, groups };
     Ok(Account { identity, variables })
 }
 

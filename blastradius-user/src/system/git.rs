@@ -1,20 +1,14 @@
 //! What a work tree holds that git cannot give back: asked of git itself.
 
-use std::io::Read as _;
-use std::os::fd::AsFd as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::Command;
+use std::time::Duration;
 
-use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-
+use super::ask::{Answer, OUTPUT_LIMIT, ask};
 use crate::shell::world::{GitState, Tracking};
 
 /// More entries than this are not read; the state says that it is truncated.
 const ENTRY_LIMIT: usize = 4096;
-
-/// More output than this is not read: it holds far more than [`ENTRY_LIMIT`] entries.
-const OUTPUT_LIMIT: usize = 4 << 20;
 
 /// How long git may take. Well below what a hook may take as a whole.
 const DEADLINE: Duration = Duration::from_millis(1500);
@@ -35,46 +29,10 @@ pub(super) fn state(root: &Path, below: &Path) -> Option<GitState> {
     Some(state)
 }
 
-/// What a command prints, up to [`OUTPUT_LIMIT`]; `None` if it fails or is not done in time. It is gone when this
-/// returns.
+/// What a command prints, up to [`OUTPUT_LIMIT`]; `None` if it fails or is not done in time.
 fn output(command: &mut Command, deadline: Duration) -> Option<Vec<u8>> {
-    let mut child = command.stdout(Stdio::piped()).spawn().ok()?;
-    let read = read_until(&mut child, Instant::now() + deadline);
-    if read.as_ref().is_none_or(|output| output.len() == OUTPUT_LIMIT) {
-        // It hangs, or prints on and on. Its end is waited for in any case.
-        let _ = child.kill();
-        let _ = child.wait();
-        return read;
-    }
-    let ended = child.wait().ok()?;
-    read.filter(|_| ended.success())
-}
-
-/// What the child prints until it closes its output; `None` if that takes too long.
-fn read_until(child: &mut Child, end: Instant) -> Option<Vec<u8>> {
-    let mut stdout = child.stdout.take()?;
-    let mut output = Vec::new();
-    loop {
-        let left = end.saturating_duration_since(Instant::now());
-        let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::ZERO);
-        let mut ready = [PollFd::new(stdout.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut ready, timeout) {
-            Ok(0) => return None,
-            Err(nix::errno::Errno::EINTR) => continue,
-            Err(_) => return None,
-            Ok(_) => {}
-        }
-        let mut chunk = [0; 1 << 14];
-        match stdout.read(&mut chunk) {
-            Ok(0) => return Some(output),
-            Ok(length) => output.extend_from_slice(&chunk[..length.min(OUTPUT_LIMIT - output.len())]),
-            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
-            Err(_) => return None,
-        }
-        if output.len() == OUTPUT_LIMIT {
-            return Some(output);
-        }
-    }
+    let Answer { ended, output } = ask(command, deadline).ok()?;
+    (ended.success() || output.len() == OUTPUT_LIMIT).then_some(output)
 }
 
 /// A git that takes no lock, runs no hook and no file-system monitor, asks nothing and speaks no other language.
@@ -86,9 +44,7 @@ fn git(root: &Path) -> Command {
         .env("LC_ALL", "C")
         .args(["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null"])
         .arg("-C")
-        .arg(root)
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
+        .arg(root);
     // The variables that point git elsewhere than at `root`.
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {
         command.env_remove(name);
@@ -139,20 +95,11 @@ mod tests {
     }
 
     #[test]
-    fn a_git_that_hangs_or_fails_tells_nothing_and_one_that_prints_without_end_is_cut_off() {
-        let sh = |text: &str| {
-            let mut command = Command::new("/bin/sh");
-            command.args(["-c", text]).stdin(Stdio::null()).stderr(Stdio::null());
-            let began = Instant::now();
-            let printed = output(&mut command, Duration::from_millis(300));
-            assert!(began.elapsed() < Duration::from_secs(20), "{text}");
-            printed
-        };
+    fn a_git_that_fails_tells_nothing_and_one_that_prints_without_end_tells_what_was_read() {
+        let sh = |text: &str| output(Command::new("/bin/sh").args(["-c", text]), Duration::from_secs(60));
         assert_eq!(sh("printf abc").as_deref(), Some(&b"abc"[..]));
         assert_eq!(sh("printf abc; exit 1"), None);
-        assert_eq!(sh("printf abc; exec sleep 60"), None);
-        let endless = output(Command::new("/bin/sh").args(["-c", "exec yes"]), Duration::from_secs(60));
-        assert_eq!(endless.map(|printed| printed.len()), Some(OUTPUT_LIMIT));
+        assert_eq!(sh("exec yes").map(|printed| printed.len()), Some(OUTPUT_LIMIT));
     }
 
     #[test]

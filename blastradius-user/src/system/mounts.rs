@@ -8,7 +8,7 @@ use crate::shell::world::MountPoint;
 /// be read.
 #[cfg(target_os = "linux")]
 pub(super) fn read(root: Option<&Path>) -> Vec<MountPoint> {
-    let table = |path: &Path| std::fs::read_to_string(path).map(|text| parse(&text)).unwrap_or_default();
+    let table = |path: &Path| read_table(path).map(|text| parse(&text)).unwrap_or_default();
     let Some(root) = root else { return table(Path::new("/proc/self/mountinfo")) };
     // /proc/PID/root has a mountinfo beside it, already in the terms of that process.
     if root.starts_with("/proc") {
@@ -19,6 +19,16 @@ pub(super) fn read(root: Option<&Path>) -> Vec<MountPoint> {
         Some(MountPoint { path, ..mount })
     };
     table(Path::new("/proc/self/mountinfo")).into_iter().filter_map(inside).collect()
+}
+
+/// The kernel writes the table anew for each read, and says of no file in /proc how large it is: without room for all of
+/// it, std would begin with 32 bytes.
+#[cfg(target_os = "linux")]
+fn read_table(path: &Path) -> std::io::Result<String> {
+    use std::io::Read as _;
+    let mut text = String::with_capacity(16 << 10);
+    std::fs::File::open(path)?.read_to_string(&mut text)?;
+    Ok(text)
 }
 
 /// The mount points that this process sees, as getmntinfo(3) lists them.

@@ -33,6 +33,7 @@ pub mod events;
 pub mod grants;
 pub mod marks;
 mod mounts;
+mod object;
 mod place;
 mod programs;
 pub mod session;
@@ -56,9 +57,6 @@ pub use session::{Role, Session, SessionError};
 
 use self::{place::Lock, set::Set};
 use crate::policy::plan::Plan;
-
-/// The eBPF object that build.rs made.
-static OBJECT: &[u8] = aya::include_bytes_aligned!(env!("BLASTRADIUS_EBPF_OBJECT_BUILT"));
 
 /// The machine's set of programs and maps, proved to fire.
 ///
@@ -86,9 +84,6 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::load`]; of several rungs, what the first said.
     pub fn load_on(rungs: &[Rung]) -> Result<Self, LoadError> {
-        if OBJECT.is_empty() {
-            return Err(LoadError::NoObject);
-        }
         let machine = Lock::machine()?;
         place::prepare()?;
         reap_leftovers();
@@ -103,10 +98,10 @@ impl Kernel {
     }
 
     fn prove_on(rung: Rung, machine: &Lock) -> Result<Self, LoadError> {
-        let name = set::name(OBJECT, rung);
+        let name = set::name(object::fingerprint(), rung);
         let set = match Set::open(&name, rung)? {
             Some(set) => set,
-            None => Set::load(OBJECT, &name, rung)?,
+            None => Set::load(&object::unpack()?, &name, rung)?,
         };
         let kernel = Self::with_set(set)?;
         match kernel.probe(machine) {
@@ -191,7 +186,7 @@ impl Drop for Kernel {
 /// Ends what dead supervisors left. What cannot be reaped stays guarded and is tried again by the next start.
 fn reap_leftovers() {
     for rung in [Rung::BpfLsm, Rung::ModifyReturn] {
-        if let Ok(Some(set)) = Set::open(&set::name(OBJECT, rung), rung) {
+        if let Ok(Some(set)) = Set::open(&set::name(object::fingerprint(), rung), rung) {
             let _ = set.release();
         }
     }

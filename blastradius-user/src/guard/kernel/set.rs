@@ -89,13 +89,9 @@ const MAPS: &[&str] = &[
 /// The pin of the link that must stay where a program cannot be attached twice.
 const IDENTIFY_LINK: &str = "on_inode_getattr";
 
-/// The name of the set that `object` makes on `rung`.
-pub(super) fn name(object: &[u8], rung: Rung) -> String {
-    // FNV-1a: versions are to be told apart, nobody is to be kept out.
-    let hash = object
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
-    format!("{hash:016x}-{}", rung.name())
+/// The name of the set that the object with this fingerprint makes on `rung`.
+pub(super) fn name(fingerprint: u64, rung: Rung) -> String {
+    format!("{fingerprint:016x}-{}", rung.name())
 }
 
 impl Set {
