@@ -10,6 +10,7 @@ mod agents {
     pub(crate) mod cache;
     pub(crate) mod table;
 }
+mod bare;
 mod debian;
 mod npm;
 mod source;

@@ -23,7 +23,7 @@ pub(crate) const ACCOUNTED: &[(&str, By)] = &[
         concat!(
             "pip install target/package/blastradius_guard-",
             env!("CARGO_PKG_VERSION"),
-            "-py3-none-manylinux_2_35_x86_64.whl"
+            "-py3-none-manylinux_2_17_x86_64.musllinux_1_1_x86_64.whl"
         ),
         Test("tests/packages/wheel.rs", "fn the_wheel_works_in_a_fresh_environment"),
     ),

@@ -26,10 +26,19 @@ pub(crate) fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Builds a program of the workspace as it is released, with variables, and returns its path.
-pub(crate) fn release(package: &str, binary: &str, env: &[(&str, OsString)]) -> Result<PathBuf> {
-    let mut command = cargo(&["build", "--release", "--locked", "--package", package, "--bin", binary]);
-    proc::run(command.envs(env.iter().map(|(name, value)| (name, value))))?;
+/// How the last step of a build is done: with variables, and with flags for the compiler that are for the program alone
+/// and neither for the crates that it is made of nor for build scripts and macros.
+#[derive(Debug, Default)]
+pub(crate) struct Linked {
+    pub(crate) env: Vec<(&'static str, OsString)>,
+    pub(crate) flags: &'static [&'static str],
+}
+
+/// Builds a program of the workspace as it is released, and returns its path.
+pub(crate) fn release(package: &str, binary: &str, linked: &Linked) -> Result<PathBuf> {
+    let Linked { env, flags } = linked;
+    let mut command = cargo(&["rustc", "--release", "--locked", "--package", package, "--bin", binary, "--"]);
+    proc::run(command.args(*flags).envs(env.iter().map(|(name, value)| (name, value))))?;
     Ok(house::target().join("release").join(binary))
 }
 

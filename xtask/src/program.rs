@@ -11,7 +11,8 @@ use anyhow::{Context as _, Result};
 use clap::Args;
 
 use crate::{
-    cargo, proc,
+    cargo::{self, Linked},
+    proc,
     setup::{self, requirements::Job},
 };
 
@@ -31,20 +32,36 @@ pub(crate) struct Request {
 /// Builds the program as it is released, with the kernel side in it.
 pub(crate) fn build() -> Result<PathBuf> {
     setup::ensure(&[Job::Build])?;
-    cargo::release("blastradius-user", "blastradius", &seccomp_linked_in())
+    cargo::release("blastradius-user", "blastradius", &with_all_that_it_needs())
 }
 
-/// The variables with which libseccomp becomes part of the program, where the system has it as a static library: a machine
-/// that the program is carried to need not have it.
-fn seccomp_linked_in() -> Vec<(&'static str, OsString)> {
-    let found = proc::capture(Command::new("cc").arg("-print-file-name=libseccomp.a")).unwrap_or_default();
-    // The compiler answers with the bare name when it finds no such file.
-    match Path::new(found.trim()).parent() {
-        Some(directory) if directory.is_absolute() => {
-            vec![("LIBSECCOMP_LINK_TYPE", "static".into()), ("LIBSECCOMP_LIB_PATH", directory.into())]
-        }
-        _ => Vec::new(),
+/// The program has every library in it. It starts in a third of the time that it takes with the dynamic linker, and the
+/// machine that it is carried to needs no C library, nor any of a certain age.
+const STATIC: &[&str] = &[
+    "-Ctarget-feature=+crt-static",
+    "-Crelocation-model=static",
+    // ld warns of functions (getpwnam, getaddrinfo, dlopen) with which even a static program loads libraries of the
+    // machine: they must be of exactly the C library that it was linked with.
+    "-Clink-arg=-Wl,--fatal-warnings",
+];
+
+/// How it is linked: with what the system has of static libraries.
+fn with_all_that_it_needs() -> Linked {
+    match (static_library("libseccomp.a"), static_library("libc.a")) {
+        (Some(seccomp), libc) => Linked {
+            env: vec![("LIBSECCOMP_LINK_TYPE", "static".into()), ("LIBSECCOMP_LIB_PATH", seccomp.into())],
+            flags: if libc.is_some() { STATIC } else { &[] },
+        },
+        (None, _) => Linked::default(),
     }
+}
+
+/// The directory where the C compiler finds a library.
+fn static_library(name: &str) -> Option<PathBuf> {
+    let mut cc = Command::new("cc");
+    let found = proc::capture(cc.arg(format!("-print-file-name={name}"))).ok()?;
+    // The compiler answers with the bare name when it finds no such file.
+    Path::new(found.trim()).parent().filter(|directory| directory.is_absolute()).map(Path::to_path_buf)
 }
 
 /// Builds it and says where it is.

@@ -19,3 +19,4 @@ mod scripts;
 mod survives;
 mod tells;
 mod terminal;
+mod users;

@@ -29,7 +29,7 @@ pub(super) fn make(release: &Release) -> Result<Package> {
     tree.add_below(&house::root().join("docs"), &format!("{DOCUMENTS}/docs/"))?;
     tree.add_below(&house::root().join("packaging/systemd"), &format!("{DOCUMENTS}/examples/systemd/"))?;
     let installed: usize = tree.files().map(|(_, content)| content.len().div_ceil(1024)).sum();
-    tree.add("DEBIAN/control", PLAIN, control(release, installed)?);
+    tree.add("DEBIAN/control", PLAIN, control(release, installed));
 
     let work = tempfile::Builder::new().prefix("blastradius-deb-").tempdir()?;
     let root = work.path().join("root");
@@ -45,23 +45,13 @@ pub(super) fn make(release: &Release) -> Result<Package> {
 }
 
 /// What dpkg and apt read.
-fn control(release: &Release, installed: usize) -> Result<String> {
-    let depends: Vec<String> = release
-        .binary
-        .debian_packages()?
-        .into_iter()
-        .map(|package| match package {
-            "libc6" => format!("libc6 (>= {})", release.binary.glibc),
-            other => other.to_owned(),
-        })
-        .collect();
-    Ok(format!(
+fn control(release: &Release, installed: usize) -> String {
+    format!(
         "Package: blastradius\n\
          Version: {version}\n\
          Architecture: amd64\n\
          Maintainer: The blastradius developers <developers@blastradius.invalid>\n\
          Installed-Size: {installed}\n\
-         Depends: {depends}\n\
          Recommends: git\n\
          Section: admin\n\
          Priority: optional\n\
@@ -71,8 +61,7 @@ fn control(release: &Release, installed: usize) -> Result<String> {
          kernel, every object that a whole tree of processes is about to remove.\n \
          There is no model in it and no network.\n",
         version = release.version,
-        depends = depends.join(", "),
-    ))
+    )
 }
 
 fn copyright() -> Result<String> {

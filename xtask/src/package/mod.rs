@@ -143,14 +143,8 @@ pub(crate) fn all_into(out: &Path) -> Result<()> {
 }
 
 fn release(given: Option<&Path>) -> Result<Release> {
-    let binary = match given {
-        Some(path) => Binary::read(path)?,
-        None => {
-            let binary = Binary::read(&program::build()?)?;
-            binary.is_as_promised()?;
-            binary
-        }
-    };
+    let binary = Binary::read(&given.map_or_else(program::build, |path| Ok(path.to_owned()))?)?;
+    binary.is_as_promised()?;
     Ok(Release { version: env!("CARGO_PKG_VERSION"), epoch: epoch()?, binary })
 }
 

@@ -6,14 +6,24 @@ use anyhow::{Context as _, Result};
 
 use crate::crates;
 
-/// The C library for seccomp filters: it is no crate, and it is linked into the release.
-pub(super) const SECCOMP: Foreign = Foreign {
-    name: "libseccomp",
-    licence: "LGPL-2.1-only",
-    source: "https://github.com/seccomp/libseccomp",
-    terms: "The release binary links it statically. Its licence lets you replace it: the source archive of each release \
-            holds all that is needed to link the program with another version (LIBSECCOMP_LINK_TYPE, LIBSECCOMP_LIB_PATH).",
-};
+/// What is no crate, and is linked into the release. The licence of both lets whoever has the program replace them.
+pub(super) const FOREIGN: &[Foreign] = &[
+    Foreign {
+        name: "glibc",
+        licence: "LGPL-2.1-or-later",
+        source: "https://sourceware.org/git/glibc.git",
+        terms: "The release binary links it statically. Its licence lets you replace it: the source archive of each \
+                release holds all that is needed to link the program with another version, or with that of the machine.",
+    },
+    Foreign {
+        name: "libseccomp",
+        licence: "LGPL-2.1-only",
+        source: "https://github.com/seccomp/libseccomp",
+        terms: "The release binary links it statically. Its licence lets you replace it: the source archive of each \
+                release holds all that is needed to link the program with another version (LIBSECCOMP_LINK_TYPE, \
+                LIBSECCOMP_LIB_PATH).",
+    },
+];
 
 /// Something in the binary that is no crate.
 pub(super) struct Foreign {
@@ -26,7 +36,9 @@ pub(super) struct Foreign {
 /// The text: first who, then the terms, each text once.
 pub(super) fn text() -> Result<String> {
     let mut text = String::from("The program contains the work of others.\n\n");
-    let _ = writeln!(text, "{} ({}) {}\n{}\n", SECCOMP.name, SECCOMP.licence, SECCOMP.source, SECCOMP.terms);
+    for Foreign { name, licence, source, terms } in FOREIGN {
+        let _ = writeln!(text, "{name} ({licence}) {source}\n{terms}\n");
+    }
     let mut terms: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for one in crates::linked()?.into_iter().filter(|one| one.checksum.is_some()) {
         let _ = writeln!(

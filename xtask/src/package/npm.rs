@@ -35,7 +35,6 @@ fn manifest(release: &Release) -> serde_json::Value {
         "keywords": ["pi-package", "agent", "guard", "safety", "shell", "sandbox"],
         "os": ["linux"],
         "cpu": ["x64"],
-        "libc": ["glibc"],
         "bin": { "blastradius": "bin/blastradius", DISTRIBUTION: "bin/blastradius" },
         "man": "man/blastradius.1",
         "files": ["bin", "man", "pi", "LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY"],

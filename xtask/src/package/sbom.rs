@@ -3,20 +3,17 @@
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::{Package, Release, notices::SECCOMP};
+use super::{
+    Package, Release,
+    notices::{FOREIGN, Foreign},
+};
 use crate::crates::{self, Crate};
 
 pub(super) fn make(release: &Release) -> Result<Package> {
     let crates = crates::linked()?;
     let mut components: Vec<Value> =
         crates.iter().filter(|one| one.checksum.is_some()).map(component).collect();
-    components.push(json!({
-        "type": "library",
-        "bom-ref": SECCOMP.name,
-        "name": SECCOMP.name,
-        "licenses": [{ "license": { "id": SECCOMP.licence } }],
-        "externalReferences": [{ "type": "vcs", "url": SECCOMP.source }],
-    }));
+    components.extend(FOREIGN.iter().map(foreign));
     let document = json!({
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX",
@@ -52,6 +49,16 @@ fn component(one: &Crate) -> Value {
         "purl": purl,
         "licenses": licences,
         "hashes": hashes,
+    })
+}
+
+fn foreign(one: &Foreign) -> Value {
+    json!({
+        "type": "library",
+        "bom-ref": one.name,
+        "name": one.name,
+        "licenses": [{ "license": { "id": one.licence } }],
+        "externalReferences": [{ "type": "vcs", "url": one.source }],
     })
 }
 

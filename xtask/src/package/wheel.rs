@@ -17,10 +17,13 @@ use super::{
 /// The second command, so that `uvx` finds one of the distribution's name. Both lie in one directory, also where a tool manager links to them.
 const SECOND: &str = "#!/bin/sh\nexec \"$(dirname -- \"$(readlink -f -- \"$0\")\")/blastradius\" \"$@\"\n";
 
+/// Who may install it. The program brings its C library along, so that of the machine may be any: the tags are the oldest
+/// of each that pip knows of without being told in another form.
+const PLATFORMS: &[&str] = &["manylinux_2_17_x86_64", "musllinux_1_1_x86_64"];
+
 pub(super) fn make(release: &Release) -> Result<Package> {
     let distribution = DISTRIBUTION.replace('-', "_");
     let stem = format!("{distribution}-{}", release.version);
-    let tag = tag(release);
     let mut tree = Tree::default();
     tree.add(format!("{stem}.data/scripts/blastradius"), PROGRAM, release.binary.content.clone());
     tree.add(format!("{stem}.data/scripts/{DISTRIBUTION}"), PROGRAM, SECOND);
@@ -30,24 +33,18 @@ pub(super) fn make(release: &Release) -> Result<Package> {
     tree.add(
         format!("{about}/WHEEL"),
         PLAIN,
-        format!("Wheel-Version: 1.0\nGenerator: blastradius xtask\nRoot-Is-Purelib: false\nTag: {tag}\n"),
+        format!("Wheel-Version: 1.0\nGenerator: blastradius xtask\nRoot-Is-Purelib: false\n{}", tags()),
     );
     documents::add_licences(&mut tree, &format!("{about}/licenses/"))?;
     let record = format!("{about}/RECORD");
     let list = listed(&tree, &record);
     tree.add(record, PLAIN, list);
-    Ok(Package { name: format!("{stem}-{tag}.whl"), content: zipped(&tree)? })
+    Ok(Package { name: format!("{stem}-py3-none-{}.whl", PLATFORMS.join(".")), content: zipped(&tree)? })
 }
 
-/// Which Pythons may install it: any, on a machine with that C library.
-fn tag(release: &Release) -> String {
-    let platform = if release.binary.loads_everywhere() {
-        let glibc = release.binary.glibc;
-        format!("manylinux_{}_{}_x86_64", glibc.0, glibc.1)
-    } else {
-        "linux_x86_64".to_owned()
-    };
-    format!("py3-none-{platform}")
+/// The lines of WHEEL that say so, one for each.
+fn tags() -> String {
+    PLATFORMS.iter().map(|platform| format!("Tag: py3-none-{platform}\n")).collect()
 }
 
 fn metadata(release: &Release) -> Result<Vec<u8>> {
