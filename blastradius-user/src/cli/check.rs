@@ -34,7 +34,8 @@ pub(super) struct Args {
     text: Vec<OsString>,
 }
 
-/// What `check` and `explain` have in common.
+// What `check` and `explain` have in common. Not a documentation comment: clap would take it for what each of them says of
+// itself.
 #[derive(Debug, clap::Args)]
 pub(super) struct Judging {
     /// Nobody can answer a question: what would be asked is refused

@@ -239,3 +239,19 @@ fn dispatch(matches: &mut ArgMatches) -> Result<ExitCode, clap::Error> {
         None => Err(clap::Error::new(clap::error::ErrorKind::InvalidSubcommand)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_subcommand_is_what_its_row_says_also_when_its_arguments_are_built() {
+        let mut command = command();
+        command.build();
+        for row in SUBCOMMANDS {
+            let built = command.find_subcommand(row.name).expect("built");
+            assert_eq!(built.get_about().map(ToString::to_string).as_deref(), Some(row.about), "{}", row.name);
+        }
+        command.debug_assert();
+    }
+}
