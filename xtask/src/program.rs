@@ -37,13 +37,7 @@ pub(crate) fn build() -> Result<PathBuf> {
 
 /// The program has every library in it. It starts in a third of the time that it takes with the dynamic linker, and the
 /// machine that it is carried to needs no C library, nor any of a certain age.
-const STATIC: &[&str] = &[
-    "-Ctarget-feature=+crt-static",
-    "-Crelocation-model=static",
-    // ld warns of functions (getpwnam, getaddrinfo, dlopen) with which even a static program loads libraries of the
-    // machine: they must be of exactly the C library that it was linked with.
-    "-Clink-arg=-Wl,--fatal-warnings",
-];
+const STATIC: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 
 /// How it is linked: with what the system has of static libraries.
 fn with_all_that_it_needs() -> Linked {

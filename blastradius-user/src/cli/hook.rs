@@ -42,6 +42,7 @@ fn end(answer: &Answer) -> ExitCode {
 
 /// The answer, or a refusal if there is none at the deadline. The thread that is late dies with the process.
 fn judged_in_time(name: Option<String>) -> Answer {
+    share_the_heap();
     let (send, receive) = mpsc::channel();
     let of = name.clone();
     let thread = thread::Builder::new().stack_size(STACK).spawn(move || {
@@ -56,6 +57,15 @@ fn judged_in_time(name: Option<String>) -> Answer {
         }
         Ok(Err(RecvTimeoutError::Disconnected)) => failed("The analyzer failed."),
         Err(error) => failed(&format!("The analyzer could not be started: {error}.")),
+    }
+}
+
+/// Only one thread works. glibc would give it a heap of its own, which is new memory and grows by a system call a page.
+fn share_the_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: mallopt(3) takes two numbers; there is no other thread yet. If it fails, only time is lost.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
     }
 }
 

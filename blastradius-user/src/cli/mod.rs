@@ -250,7 +250,12 @@ mod tests {
         command.build();
         for row in SUBCOMMANDS {
             let built = command.find_subcommand(row.name).expect("built");
-            assert_eq!(built.get_about().map(ToString::to_string).as_deref(), Some(row.about), "{}", row.name);
+            assert_eq!(
+                built.get_about().map(ToString::to_string).as_deref(),
+                Some(row.about),
+                "{}",
+                row.name
+            );
         }
         command.debug_assert();
     }

@@ -15,8 +15,9 @@ use crate::proc;
 /// How large a release may be.
 const LARGEST: usize = 8 << 20;
 
-/// What the C library's resolver reads. It is in every static program that finds other machines by their names.
-const RESOLVER: &[u8] = b"/etc/resolv.conf";
+/// What is in every static program that looks up users or other machines: the C library would load libraries of the
+/// machine that it runs on, which are of another C library; and the guard has no network code.
+const LOOK_UP: &[u8] = b"libnss_";
 
 /// What a program needs in order to be loaded.
 const LOADED_WITH: &[(u32, &str)] =
@@ -50,8 +51,10 @@ impl Binary {
                 needs.join(" and ")
             );
         }
-        if self.content.windows(RESOLVER.len()).any(|text| text == RESOLVER) {
-            bail!("the program has a resolver in it: the guard has no network code");
+        if looks_up(&self.content) {
+            bail!(
+                "the C library in the program looks up users or machines, and loads libraries of the machine for it"
+            );
         }
         if self.content.len() > LARGEST {
             let [is, may] = [self.content.len(), LARGEST].map(tree::size);
@@ -72,6 +75,10 @@ impl Binary {
     }
 }
 
+fn looks_up(content: &[u8]) -> bool {
+    content.windows(LOOK_UP.len()).any(|text| text == LOOK_UP)
+}
+
 /// What a program is loaded with.
 fn needs(content: &[u8]) -> Result<Vec<&'static str>> {
     let header = FileHeader64::<Endianness>::parse(content)?;
@@ -85,18 +92,31 @@ fn needs(content: &[u8]) -> Result<Vec<&'static str>> {
 mod tests {
     use super::*;
 
+    /// A static program of this C text.
+    fn compiled(text: &str) -> Vec<u8> {
+        let dir = tempfile::tempdir().unwrap();
+        let (source, program) = (dir.path().join("program.c"), dir.path().join("program"));
+        fs::write(&source, text).unwrap();
+        // ld warns of just what is looked for here.
+        proc::run(Command::new("cc").args(["-static", "-no-pie", "-o"]).arg(&program).arg(source)).unwrap();
+        fs::read(program).unwrap()
+    }
+
     #[test]
     fn a_program_that_needs_libraries_is_told_from_one_that_needs_none() {
         let ourselves = fs::read(std::env::current_exe().unwrap()).unwrap();
         assert_eq!(needs(&ourselves).unwrap(), ["a dynamic linker", "shared libraries, or to be moved"]);
+        assert!(needs(&compiled("int main(void) { return 0; }")).unwrap().is_empty());
         assert!(needs(b"#!/bin/sh\n").is_err());
+    }
 
-        let dir = tempfile::tempdir().unwrap();
-        let program = dir.path().join("program");
-        fs::write(dir.path().join("program.c"), "int main(void) { return 0; }\n").unwrap();
-        let mut cc = Command::new("cc");
-        proc::run(cc.args(["-static", "-no-pie", "-o"]).arg(&program).arg(dir.path().join("program.c")))
-            .unwrap();
-        assert!(needs(&fs::read(program).unwrap()).unwrap().is_empty());
+    #[test]
+    fn a_static_program_that_looks_up_users_or_machines_is_told_from_one_that_does_not() {
+        let program = |header: &str, call: &str| {
+            compiled(&format!("#include <{header}>\nint main(void) {{ return {call}; }}"))
+        };
+        assert!(!looks_up(&program("stdio.h", "puts(\"users and machines\")")));
+        assert!(looks_up(&program("pwd.h", "getpwuid(0) == 0")));
+        assert!(looks_up(&program("netdb.h", "gethostbyname(\"localhost\") == 0")));
     }
 }
