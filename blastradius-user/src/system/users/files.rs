@@ -1,14 +1,16 @@
 //! The files of /etc, and getent(1) for what they do not have.
 
 use std::cell::Cell;
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
 use super::super::ask::{Answer, ask};
-use super::{User, UsersError, Whom, users};
+use super::{User, UsersError, Whom};
 
 const PASSWD: &str = "/etc/passwd";
 const GROUP: &str = "/etc/group";
@@ -25,6 +27,35 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const DEADLINE: Duration = Duration::from_secs(1);
 /// How often it does, at most. A text may name any number of users.
 const MOST: u32 = 3;
+
+impl User {
+    /// Reads a line. What has not the form is nobody.
+    fn of_line(line: &[u8]) -> Option<Self> {
+        let fields: Vec<&[u8]> = line.split(|byte| *byte == b':').collect();
+        let [name, _, uid, gid, _, home, shell] = fields.as_slice() else { return None };
+        let text = |field: &[u8]| std::str::from_utf8(field).ok().map(str::to_owned);
+        let path = |field: &[u8]| PathBuf::from(OsString::from_vec(field.to_vec()));
+        Some(Self {
+            name: text(name)?,
+            uid: text(uid)?.parse().ok()?,
+            gid: text(gid)?.parse().ok()?,
+            home: path(home),
+            shell: path(shell),
+        })
+    }
+
+    fn is(&self, whom: Whom<'_>) -> bool {
+        match whom {
+            Whom::Name(name) => self.name == name,
+            Whom::Uid(uid) => self.uid == uid,
+        }
+    }
+}
+
+/// Everybody in a passwd(5) text.
+fn users(passwd: &[u8]) -> impl Iterator<Item = User> {
+    passwd.split(|byte| *byte == b'\n').filter_map(User::of_line)
+}
 
 /// What /etc/passwd says, read once.
 pub(crate) struct Database {
@@ -143,9 +174,23 @@ fn members(group: &[u8], name: &str) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
-    use std::path::PathBuf;
 
     use super::*;
+
+    #[test]
+    fn an_account_of_the_file_is_found_by_name_and_by_number_and_the_first_line_counts() {
+        let passwd =
+            b"root:x:0:0:root:/root:/bin/bash\nshort:x\n+::::::\nada:x:1000:100:Ad\xe8le:/home/ada:/bin/sh\n\
+                       toor:x:0:0::/elsewhere:/bin/sh\n";
+        let find = |whom| users(passwd).find(|user| user.is(whom));
+        let ada = find(Whom::Name("ada")).expect("a comment in Latin-1 hides nobody");
+        assert_eq!((ada.uid, ada.gid), (1000, 100));
+        assert_eq!((ada.home, ada.shell), ("/home/ada".into(), "/bin/sh".into()));
+        assert_eq!(find(Whom::Uid(0)).map(|user| user.home), Some("/root".into()));
+        assert_eq!(find(Whom::Name("short")), None);
+        assert_eq!(find(Whom::Name("+")), None);
+        assert_eq!(find(Whom::Uid(7)), None);
+    }
 
     /// A machine with a service that knows one more user, and one that does not answer.
     const SERVICES: &str = "#!/bin/sh
