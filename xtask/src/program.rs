@@ -35,8 +35,8 @@ pub(crate) fn build() -> Result<PathBuf> {
     cargo::release("blastradius-user", "blastradius", &with_all_that_it_needs())
 }
 
-/// The program has every library in it. It starts in a third of the time that it takes with the dynamic linker, and the
-/// machine that it is carried to needs no C library, nor any of a certain age.
+/// The program has every library in it: much of what a start costs is the dynamic linker's work, and the machine that it is
+/// carried to needs no C library, nor one of a certain age.
 const STATIC: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];
 
 /// How it is linked: with what the system has of static libraries.
