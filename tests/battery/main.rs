@@ -27,10 +27,10 @@ fn binary() -> PathBuf {
 
 fn cases() -> Vec<Incident> {
     let only = std::env::var("BLASTRADIUS_CASE").ok();
-    let all = incidents::read(&tests().join("incidents/incidents.jsonl"));
-    all.into_iter()
-        .filter(|case| only.as_ref().is_none_or(|only| only.split(',').any(|only| only == case.id)))
-        .collect()
+    let mut cases = incidents::read(&tests().join("incidents/incidents.jsonl"));
+    cases.retain(|case| only.as_ref().is_none_or(|only| only.split(',').any(|only| only == case.id)));
+    assert!(!cases.is_empty(), "BLASTRADIUS_CASE names no case");
+    cases
 }
 
 /// A session that keeps the machine's programs loaded: the verifier takes longer over them than a case takes.

@@ -1,6 +1,7 @@
 //! `blastradius run -- AGENT [ARG…]`: a process tree under both layers.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -92,7 +93,7 @@ fn prepare(args: Args) -> Result<Session> {
     let name = log::session_name(SystemTime::now(), std::process::id());
     // Before the plan is compiled: what must be protected must exist.
     let state = log::directory()?;
-    let log = Log::begin(&state, &name).context("the log cannot be kept, so nothing was started")?;
+    let log = begin_log(account.as_ref(), &state, &name)?;
     let wanted = Wanted {
         require: args.require,
         allow_text_only: args.allow_text_only,
@@ -132,6 +133,16 @@ fn prepare(args: Args) -> Result<Session> {
         fail_on_refusal: args.fail_on_refusal,
         patience: args.answer_within,
     })
+}
+
+/// The log is the agent's user's, who will want to read it; an account without a home leaves it to us.
+fn begin_log(account: Option<&Account>, ours: &Path, name: &str) -> Result<Log> {
+    let theirs = account.and_then(|account| {
+        Log::begin(&undo::state_of(Some(account), ours), name, Some(&account.identity)).ok()
+    });
+    theirs
+        .map_or_else(|| Log::begin(ours, name, None), Ok)
+        .context("the log cannot be kept, so nothing was started")
 }
 
 /// The machine as the agent's user will see it: that user's home, and that user's policy file.

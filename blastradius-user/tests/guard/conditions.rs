@@ -136,6 +136,35 @@ fn under_sudo_the_agent_is_the_caller_again() {
 }
 
 #[test]
+fn what_root_keeps_for_another_user_is_that_users_who_can_read_and_restore_it() {
+    let ground = Ground::new();
+    std::fs::write(ground.at("home/project/notes"), "nobody else has them\n").unwrap();
+    let script = "set -e; home=$HOME; umask 022
+        echo root:x:0:0::/root:/bin/sh > passwd; echo dev:x:4321:4321::$home:/bin/sh >> passwd
+        mount --bind passwd /etc/passwd
+        chmod 755 .. ../..; chown -R 4321:4321 \"$home\"; unset XDG_STATE_HOME
+        export HOME=$TMPDIR; chown 0:0 \"$TMPDIR\"; chmod 700 \"$TMPDIR\"
+        \"$1\" run --user dev -- sh -c 'rm notes; rm ~/photos/a.jpg || true'
+        test ! -e notes
+        find \"$home\" -user 0 -print
+        dev() { HOME=$home setpriv --reuid 4321 --regid 4321 --clear-groups \"$@\"; }
+        dev \"$1\" log --json | grep -c '\"refused\"'
+        dev \"$1\" undo --last --yes >&2
+        cat notes";
+    let Some(output) = unshared(&ground, &["--mount"], script) else { return };
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let said = stdout(&output);
+    let (refused, notes) = said.split_once('\n').unwrap_or_default();
+    assert!(
+        refused.parse::<u32>().is_ok_and(|count| count > 0),
+        "nothing of root's, and a refusal: {said}{told}"
+    );
+    assert_eq!(notes, "nobody else has them\n", "{told}");
+    ground.assert_whole();
+}
+
+#[test]
 fn a_guard_that_is_killed_under_load_leaves_no_unguarded_exec_and_no_unguarded_removal() {
     let ground = Ground::new();
     // Workers that start programs and try to remove for as long as they live; each success is a line.
