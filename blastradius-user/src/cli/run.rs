@@ -170,10 +170,11 @@ fn judges(
     };
     let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
     let uncovered = Arc::new(uncovered);
+    let began = SystemTime::now();
     Arc::new(move || {
         // What is to be confirmed becomes a question, and a refusal where nobody answers it.
         let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
-        Box::new(analyst.with_grants(grants.clone()).with_keeper(keeper.clone()))
+        Box::new(analyst.since(began).with_grants(grants.clone()).with_keeper(keeper.clone()))
     })
 }
 
