@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use blastradius_common::{RuleId, Verdict};
 
-use crate::policy::effect::{Act, Effect, Located, PathTarget};
+use crate::policy::effect::{Act, Base, Effect, Located, PathTarget};
 use crate::policy::finding::Finding;
 use crate::policy::judge::{self, judge, judge_command, judge_problems};
 use crate::policy::mode::{Asker, Surface};
@@ -63,6 +63,63 @@ pub fn analyze_with_effects(
 ) -> (Report, Vec<Located>) {
     let evaluation = evaluate(subject, world, &options(policy));
     (report(subject, &evaluation, world, policy, asker), evaluation.effects)
+}
+
+/// What a command will do, for several judgements.
+pub struct Foreseen<'a> {
+    subject: &'a Subject,
+    evaluation: Evaluation,
+}
+
+impl<'a> Foreseen<'a> {
+    /// Evaluates it. With `leaves_scripts`, a script that it will start is left to its own exec.
+    pub fn new(subject: &'a Subject, world: &dyn World, policy: &Policy, leaves_scripts: bool) -> Self {
+        Self { subject, evaluation: evaluate(subject, world, &Options { leaves_scripts, ..options(policy) }) }
+    }
+
+    /// Judges it.
+    pub fn report(&self, world: &dyn World, policy: &Policy, asker: Asker) -> Report {
+        report(self.subject, &self.evaluation, world, policy, asker)
+    }
+
+    /// What it will do.
+    pub fn effects(&self) -> &[Located] {
+        &self.evaluation.effects
+    }
+
+    /// The same, when all is judged.
+    pub fn into_effects(self) -> Vec<Located> {
+        self.evaluation.effects
+    }
+}
+
+/// So many steps are worth looking ahead into a script, a few milliseconds: what comes later is judged when it comes.
+const FORESIGHT: u64 = 5_000;
+
+/// What a script that is about to start is certain to do, and only its text shows: not what hangs on a condition, nor on a
+/// value or a working directory that is known only when it runs. The judge's rules about a single act are left to that act.
+pub fn foresee(subject: &Subject, world: &dyn World, policy: &Policy, asker: Asker) -> Report {
+    let options = Options { most_steps: Some(FORESIGHT), runs_now: true, ..Options::default() };
+    let mut effects = evaluate(subject, world, &options).effects;
+    effects.retain(is_certain);
+    let mut findings = judge(&effects, policy, world, asker);
+    findings.retain(|finding| FORESEEN.contains(&finding.rule));
+    let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.verdict);
+    Report { command: command_line(subject), verdict, findings }
+}
+
+/// Rules about what no single exec shows: that each name of a directory goes, what a program finds on its standard input, what a
+/// shell itself writes to.
+const FORESEEN: &[RuleId] = &[RuleId::ScopeRoot, RuleId::RemoteResource, RuleId::BlockDevice];
+
+fn is_certain(located: &Located) -> bool {
+    let known = match &located.effect {
+        Effect::Path { target, .. } => {
+            matches!(target.base, Base::Known(_)) && target.operand.text.as_known().is_some()
+        }
+        Effect::Git { .. } | Effect::Thing { .. } => true,
+    };
+    known && !located.conditional && located.elsewhere.is_none()
 }
 
 /// Judges a command and keeps every step of the evaluation.
@@ -172,7 +229,6 @@ fn holds_syntax(operand: &str) -> bool {
 }
 
 fn exists(operand: &str, target: &PathTarget, world: &dyn World) -> bool {
-    use crate::policy::effect::Base;
     let base = match &target.base {
         Base::Known(base) => base.as_path().to_path_buf(),
         Base::OneOf(_) | Base::Unknown(_) => world.cwd(),

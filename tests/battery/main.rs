@@ -13,9 +13,18 @@ use blastradius_tests::incidents::{self, Incident, Kind, Outcome};
 /// How the guarded run is started: unattended, both layers, on the best rung that the machine proves.
 const GUARD: &[&str] = &["/usr/local/bin/blastradius", "run", "--"];
 
-/// Cases that are lost with both layers on the Landlock rung and stay lost after an undo, and why. A case that is lost and not
-/// named here fails the test.
+/// The same where nothing is kept: what is in danger must be refused, or is lost.
+const WITHOUT_UNDO: &[&str] = &["/usr/local/bin/blastradius", "run", "--no-undo", "--"];
+
+/// Cases that are lost and stay lost after an undo, and why. A case that is lost and not named here fails the test.
 const LOST: &[(&str, &str)] = &[];
+
+/// Cases that are lost where nothing is kept, and why: each destroys what lies in scope, as an agent may.
+const LOST_WITHOUT_UNDO: &[(&str, &str)] = &[
+    ("inc-mv-fails-rm-source", "one file of a directory in scope, by its name, after a move that failed"),
+    ("inc-sed-i-empties", "an edit in scope; that no line matches is known only to sed"),
+    ("inc-tar-over-populated", "files in scope are replaced by what an archive holds"),
+];
 
 fn tests() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -27,10 +36,10 @@ fn binary() -> PathBuf {
 
 fn cases() -> Vec<Incident> {
     let only = std::env::var("BLASTRADIUS_CASE").ok();
-    let all = incidents::read(&tests().join("incidents/incidents.jsonl"));
-    all.into_iter()
-        .filter(|case| only.as_ref().is_none_or(|only| only.split(',').any(|only| only == case.id)))
-        .collect()
+    let mut cases = incidents::read(&tests().join("incidents/incidents.jsonl"));
+    cases.retain(|case| only.as_ref().is_none_or(|only| only.split(',').any(|only| only == case.id)));
+    assert!(!cases.is_empty(), "BLASTRADIUS_CASE names no case");
+    cases
 }
 
 /// A session that keeps the machine's programs loaded: the verifier takes longer over them than a case takes.
@@ -66,6 +75,7 @@ fn stops(verdict: &str) -> bool {
     matches!(verdict, "deny" | "confirm")
 }
 
+/// What came of the cases of one kind.
 #[derive(Default)]
 struct Column {
     run: usize,
@@ -76,7 +86,7 @@ struct Column {
 }
 
 impl Column {
-    fn add(&mut self, case: &Incident, outcome: &Outcome) {
+    fn add(&mut self, case: &Incident, outcome: &Outcome, named: &[(&str, &str)]) {
         self.run += 1;
         if outcome.lost.is_empty() && outcome.missing.is_empty() {
             self.good += 1;
@@ -87,7 +97,7 @@ impl Column {
             self.restored.push(case.id.clone());
             return;
         }
-        let named = LOST.iter().find(|(id, _)| *id == case.id).map(|(_, why)| *why);
+        let named = named.iter().find(|(id, _)| *id == case.id).map(|(_, why)| *why);
         let line = format!(
             "{}: lost {:?}, not given back {:?}, did not happen {:?} ({})",
             case.id,
@@ -103,11 +113,11 @@ impl Column {
     }
 }
 
-#[test]
-fn the_battery_survives_both_layers_and_false_positives_still_work() {
+/// Replays each case under `guard` and prints what came of it.
+fn replay(guard: &[&str], named: &[(&str, &str)]) -> Option<BTreeMap<Kind, Column>> {
     if !nix::unistd::geteuid().is_root() {
         println!("not run here: needs root for private root directories");
-        return;
+        return None;
     }
     let binary = binary();
     let mut columns: BTreeMap<Kind, Column> = BTreeMap::new();
@@ -115,7 +125,7 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
     let cases = cases();
     let _loaded = Keeper::on_the_kernel_rung(&binary);
     for case in &cases {
-        let outcome = case.run(tests(), &binary, GUARD);
+        let outcome = case.run(tests(), &binary, guard);
         let text = outcome
             .text
             .as_deref()
@@ -123,28 +133,19 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
         if stops(text) != stops(&case.text_expect) {
             wrong_text.push(format!("{}: wants {}, got {text} ({})", case.id, case.text_expect, case.why));
         }
-        if std::env::var_os("BLASTRADIUS_CASE").is_some() {
-            println!("{}\n{outcome:#?}\n{}", case.command_or_script, outcome.output);
-        }
-        if outcome.lost.is_empty() && outcome.missing.is_empty() {
-            println!("{}: as it should be", case.id);
-        } else {
-            println!("{}: lost {:?}, did not happen {:?}", case.id, outcome.lost, outcome.missing);
-        }
-        let judged = case.verified && !case.needs_human;
-        if judged {
-            columns.entry(case.kind).or_default().add(case, &outcome);
+        tell(case, &outcome);
+        if case.verified && !case.needs_human {
+            columns.entry(case.kind).or_default().add(case, &outcome, named);
         }
     }
     println!("text: {} of {} verdicts as expected", cases.len() - wrong_text.len(), cases.len());
     for line in &wrong_text {
         println!("  {line}");
     }
-    for (kind, column) in &columns {
-        let Column { run, good, restored, bad, unexpected: _ } = column;
+    for (kind, Column { run, good, restored, bad, unexpected: _ }) in &columns {
         println!("{kind:?}: of {run}, {good} survived, {} restored, {} lost", restored.len(), bad.len());
         println!("  restored: {}", restored.join(" "));
-        for line in &column.bad {
+        for line in bad {
             println!("  {line}");
         }
     }
@@ -152,7 +153,37 @@ fn the_battery_survives_both_layers_and_false_positives_still_work() {
         wrong_text.len() * 100 <= cases.len() * 3,
         "fewer than 97 % of the text verdicts: {wrong_text:#?}"
     );
-    for (kind, column) in &columns {
+    Some(columns)
+}
+
+fn tell(case: &Incident, outcome: &Outcome) {
+    if std::env::var_os("BLASTRADIUS_CASE").is_some() {
+        println!("{}\n{outcome:#?}\n{}", case.command_or_script, outcome.output);
+    }
+    if outcome.lost.is_empty() && outcome.missing.is_empty() {
+        println!("{}: as it should be", case.id);
+    } else {
+        println!("{}: lost {:?}, did not happen {:?}", case.id, outcome.lost, outcome.missing);
+    }
+}
+
+#[test]
+fn the_battery_survives_both_layers_and_false_positives_still_work() {
+    for (kind, column) in replay(GUARD, LOST).into_iter().flatten() {
         assert!(column.unexpected.is_empty(), "{kind:?}: {:#?}", column.unexpected);
     }
+}
+
+#[test]
+fn nineteen_in_twenty_survive_where_nothing_is_kept() {
+    let Some(columns) = replay(WITHOUT_UNDO, LOST_WITHOUT_UNDO) else { return };
+    let (mut run, mut good) = (0, 0);
+    for (kind, column) in columns {
+        assert!(column.unexpected.is_empty(), "{kind:?}: {:#?}", column.unexpected);
+        if kind != Kind::FalsePositive {
+            run += column.run;
+            good += column.good;
+        }
+    }
+    assert!(good * 20 >= run * 19, "of {run}, only {good} survive");
 }

@@ -31,7 +31,7 @@ fn run(pid: libc::pid_t) -> Result<()> {
     let name = log::session_name(SystemTime::now(), std::process::id());
     let state = log::directory()?;
     let mut log =
-        log::Log::begin(&state, &name).context("the log cannot be kept, so nothing was attached")?;
+        log::Log::begin(&state, &name, None).context("the log cannot be kept, so nothing was attached")?;
     let policy = system.session_policy(std::slice::from_ref(&state));
     let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
     ensure!(errors.is_empty(), "the policy must be mended before anything is attached:{errors}");

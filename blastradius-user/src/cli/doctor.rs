@@ -143,7 +143,7 @@ fn check_policy(policy: &Policy) -> Check {
 fn check_log(state: &Path) -> Check {
     // A session that begins and is thrown away: the same code that `run` depends on.
     let name = log::session_name(std::time::SystemTime::now(), std::process::id());
-    let outcome = log::Log::begin(state, &name).map(|log| {
+    let outcome = log::Log::begin(state, &name, None).map(|log| {
         let _ = std::fs::remove_file(log.path());
         format!("{} can be written", state.display())
     });

@@ -1,6 +1,7 @@
 //! `blastradius run -- AGENT [ARG…]`: a process tree under both layers.
 
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -92,7 +93,7 @@ fn prepare(args: Args) -> Result<Session> {
     let name = log::session_name(SystemTime::now(), std::process::id());
     // Before the plan is compiled: what must be protected must exist.
     let state = log::directory()?;
-    let log = Log::begin(&state, &name).context("the log cannot be kept, so nothing was started")?;
+    let log = begin_log(account.as_ref(), &state, &name)?;
     let wanted = Wanted {
         require: args.require,
         allow_text_only: args.allow_text_only,
@@ -134,6 +135,16 @@ fn prepare(args: Args) -> Result<Session> {
     })
 }
 
+/// The log is the agent's user's, who will want to read it; an account without a home leaves it to us.
+fn begin_log(account: Option<&Account>, ours: &Path, name: &str) -> Result<Log> {
+    let theirs = account.and_then(|account| {
+        Log::begin(&undo::state_of(Some(account), ours), name, Some(&account.identity)).ok()
+    });
+    theirs
+        .map_or_else(|| Log::begin(ours, name, None), Ok)
+        .context("the log cannot be kept, so nothing was started")
+}
+
 /// The machine as the agent's user will see it: that user's home, and that user's policy file.
 fn seen_by(system: System, account: Option<&Account>) -> System {
     let Some(Account { identity, variables }) = account else { return system };
@@ -159,10 +170,11 @@ fn judges(
     };
     let grants = foothold.kernel.as_ref().filter(|_| !audit).map(KernelRung::grants);
     let uncovered = Arc::new(uncovered);
+    let began = SystemTime::now();
     Arc::new(move || {
         // What is to be confirmed becomes a question, and a refusal where nobody answers it.
         let analyst = Analyst::new(policy.clone(), uncovered.clone(), Mode::Interactive);
-        Box::new(analyst.with_grants(grants.clone()).with_keeper(keeper.clone()))
+        Box::new(analyst.since(began).with_grants(grants.clone()).with_keeper(keeper.clone()))
     })
 }
 

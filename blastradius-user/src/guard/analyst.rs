@@ -5,26 +5,29 @@
 //! enforce (history on the Landlock rung, settings of agents) is judged here after all, and what a mute rung would refuse
 //! without a word is refused here with the reason.
 
-use std::os::unix::ffi::OsStrExt as _;
+mod age;
+mod asked;
+mod script;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
-use blastradius_common::grant::Cover;
-use blastradius_common::{Operation, RuleId, Verdict};
+use blastradius_common::{RuleId, Verdict};
 
 use super::caller::ExecRequest;
 use super::judge::{Answer, ExecJudge};
 use super::kernel_rung::Grants;
 use super::landlock::unenforced::Unenforced;
-use super::question::{Object, Question};
-use crate::analysis::{self, Report, Subject};
+use crate::analysis::{self, Foreseen, Report, Subject};
 use crate::policy::Policy;
-use crate::policy::effect::{Act, Effect, Located, Selection};
+use crate::policy::effect::Located;
 use crate::policy::finding::Finding;
 use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
 use crate::undo::advise::{self, Answered};
 use crate::undo::keep::Keeper;
+use script::Script;
 
 /// What the exec layer must look after because the rung does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,12 +112,13 @@ pub struct Analyst {
     mode: Mode,
     grants: Option<Grants>,
     keeper: Option<Arc<Keeper>>,
+    began: SystemTime,
 }
 
 impl Analyst {
     /// A judge by this policy, read once for the session.
     pub fn new(policy: Arc<Policy>, uncovered: Arc<Uncovered>, mode: Mode) -> Self {
-        Self { policy, uncovered, mode, grants: None, keeper: None }
+        Self { policy, uncovered, mode, grants: None, keeper: None, began: SystemTime::now() }
     }
 
     /// The same where a person's yes can be put into the kernel.
@@ -123,39 +127,47 @@ impl Analyst {
         Self { grants, ..self }
     }
 
+    /// When the session began; else when this judge was made.
+    #[must_use]
+    pub fn since(self, began: SystemTime) -> Self {
+        Self { began, ..self }
+    }
+
     /// Keeps what is about to be lost.
     #[must_use]
     pub fn with_keeper(self, keeper: Option<Arc<Keeper>>) -> Self {
         Self { keeper, ..self }
     }
 
-    fn ask(&self, subject: &Subject, system: &System, backing: Backing) -> (Report, Vec<Located>) {
-        let asker = Asker { mode: self.mode, surface: Surface::Exec { backing } };
-        analysis::analyze_with_effects(subject, system, &self.policy, asker)
+    fn asker(&self, backing: Backing) -> Asker {
+        Asker { mode: self.mode, surface: Surface::Exec { backing } }
     }
 
     /// All objections; `None`: not looked at.
     ///
-    /// A script file is not looked at where a rung is proved: each program that it starts is asked about when its
-    /// arguments are known, and what it destroys by itself is the rung's. Looking ahead would cost tens of milliseconds
-    /// for each of a build's scripts, and find what is unset here and set there.
+    /// Of a script file only that is looked at which nobody sees later, where a rung is proved: each program that it starts
+    /// is asked about when its arguments are known, and what it destroys by itself is the rung's.
     fn objections(&self, request: &ExecRequest) -> Option<Objections> {
-        if self.uncovered.backing != Backing::Nothing && is_script_file(request) {
-            return None;
-        }
         let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
-        let system = System::of_process(
-            request.env.iter().cloned(),
-            request.cwd.clone(),
-            request.uid,
-            request.root.clone(),
-        );
-        let (mut report, effects) = self.ask(&subject, &system, Backing::Nothing);
+        let system = || {
+            let env = request.env.iter().cloned();
+            System::of_process(env, request.cwd.clone(), request.uid, request.root.clone())
+        };
+        if self.uncovered.backing != Backing::Nothing
+            && let Some(script) = script::of(request)
+        {
+            return self.foreseen(&script, &subject, &system);
+        }
+        let system = system();
+        let proved = self.uncovered.backing != Backing::Nothing;
+        let foreseen = Foreseen::new(&subject, &system, &self.policy, proved);
+        let judged = |backing| foreseen.report(&system, &self.policy, self.asker(backing));
+        let mut report = judged(Backing::Nothing);
         let mut left = Vec::new();
-        // Nearly always there is no objection, and then one question is enough.
-        if !report.findings.is_empty() && self.uncovered.backing != Backing::Nothing {
-            let here = self.ask(&subject, &system, Backing::Telling).0.findings;
-            let unheard = self.unheard(request, &subject, &system);
+        // Nearly always there is no objection, and then one judgement is enough.
+        if !report.findings.is_empty() && proved {
+            let here = judged(Backing::Telling).findings;
+            let unheard = self.unheard(request, &judged);
             let known_now = |finding: &Finding| !LEFT_TO_WHAT_FOLLOWS.contains(&finding.rule);
             report.findings.retain(known_now);
             let ours = |finding: &Finding| {
@@ -164,20 +176,42 @@ impl Analyst {
                     || self.uncovered.concerns(&request.path, finding)
             };
             (report.findings, left) = report.findings.into_iter().partition(ours);
-            report.verdict =
-                report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
         }
-        let report = self.kept(report, &effects, &system, request);
-        Some(Objections { report, left, effects })
+        report.findings.retain(|finding| !self.is_of_this_session(finding));
+        report.verdict = worst(&report.findings);
+        let report = self.kept(report, foreseen.effects(), &system, request);
+        Some(Objections { report, left, effects: foreseen.into_effects() })
+    }
+
+    /// What of a script file is looked at ahead.
+    fn foreseen(
+        &self,
+        script: &Script,
+        subject: &Subject,
+        system: &dyn Fn() -> System,
+    ) -> Option<Objections> {
+        let Script::File(file) = script else { return None };
+        if !script::may_destroy(file) {
+            return None;
+        }
+        let system = system();
+        let report = analysis::foresee(subject, &system, &self.policy, self.asker(Backing::Telling));
+        (!report.findings.is_empty()).then(|| Objections { report, left: Vec::new(), effects: Vec::new() })
+    }
+
+    /// Whether what git does not have was all made since the session began: nobody misses it.
+    fn is_of_this_session(&self, finding: &Finding) -> bool {
+        finding.rule == RuleId::UntrackedFiles
+            && finding.resolved.as_deref().is_some_and(|path| age::is_younger(path, self.began))
     }
 
     /// What a mute rung would refuse the program itself. What a shell's text in its arguments would remove may never be
     /// reached, and the exec that removes it is asked about, too.
-    fn unheard(&self, request: &ExecRequest, subject: &Subject, system: &System) -> Vec<Finding> {
+    fn unheard(&self, request: &ExecRequest, judged: &dyn Fn(Backing) -> Report) -> Vec<Finding> {
         if self.uncovered.backing != Backing::Mute {
             return Vec::new();
         }
-        let mut findings = self.ask(subject, system, Backing::Mute).0.findings;
+        let mut findings = judged(Backing::Mute).findings;
         findings.retain(|finding| is_of_the_program(request, &finding.segment));
         findings
     }
@@ -190,49 +224,6 @@ impl Analyst {
             advise::answer(keeper, report, effects, system, &self.policy, self.mode);
         report
     }
-
-    /// What a person is asked of these objections; `None`: nothing.
-    fn question(&self, request: &ExecRequest, objections: &Objections) -> Option<Question> {
-        let Objections { report, left, effects } = objections;
-        let mut objects: Vec<Object> = Vec::new();
-        let mut asked = report.clone();
-        let futile = report.findings.iter().find_map(|finding| self.futile(request, finding, effects));
-        if let Some(grants) = &self.grants {
-            let root = request.root.as_deref().unwrap_or(Path::new("/"));
-            let find = |finding: &Finding| object(grants, root, finding, effects);
-            objects.extend(report.findings.iter().filter_map(find));
-            for finding in left.iter().filter(|finding| finding.verdict == Verdict::Confirm) {
-                if let Some(object) = find(finding) {
-                    objects.push(object);
-                    asked.findings.push(finding.clone());
-                }
-            }
-        }
-        if asked.findings.iter().all(|finding| finding.verdict < Verdict::Confirm) {
-            return None;
-        }
-        asked.verdict = Verdict::Confirm;
-        asked.findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
-        Some(Question { report: asked, objects, binding: report.verdict == Verdict::Confirm, futile })
-    }
-
-    /// Why a yes to this would not help: the rung refuses it all the same.
-    fn futile(&self, request: &ExecRequest, finding: &Finding, effects: &[Located]) -> Option<&'static str> {
-        if self.uncovered.backing == Backing::Nothing || finding.verdict != Verdict::Confirm {
-            return None;
-        }
-        if self.grants.is_some() {
-            return (finding.rule == RuleId::BlockDevice).then_some(
-                "a yes cannot be carried into the kernel for a block device: write to it outside the session",
-            );
-        }
-        let path = finding.resolved.as_deref()?;
-        let on_files = effects.iter().any(|located| act_of(finding, located).is_some());
-        let refused = on_files && path.symlink_metadata().is_ok();
-        (refused && !self.uncovered.leaves(&request.path, finding)).then_some(
-            "this rung (landlock) cannot carry a yes: the kernel would refuse it all the same; an `allow` line, or the kernel rung, can",
-        )
-    }
 }
 
 /// What the text layer says of an exec.
@@ -242,56 +233,6 @@ struct Objections {
     /// What the rung answers for.
     left: Vec<Finding>,
     effects: Vec<Located>,
-}
-
-/// The object of a finding and what would be done to it, if it is there, can be granted, and is not the session's own.
-fn object(grants: &Grants, root: &Path, finding: &Finding, effects: &[Located]) -> Option<Object> {
-    let path = finding.resolved.clone()?;
-    let cover = effects
-        .iter()
-        .filter_map(|located| act_of(finding, located))
-        .map(cover)
-        .reduce(|one, other| Some(Cover(one?.0 | other?.0)))??;
-    let id = grants.identify(root, &path).ok()?;
-    match grants.is_born(id) {
-        Ok(false) => Some(Object { path, id, cover }),
-        _ => None,
-    }
-}
-
-/// What this effect does to the object of this finding, if it is its cause.
-fn act_of<'a>(finding: &Finding, located: &'a Located) -> Option<(Act, &'a Selection)> {
-    match &located.effect {
-        Effect::Path { act, target }
-            if *located.segment == *finding.segment
-                && target.operand.source.to_string() == finding.target =>
-        {
-            Some((*act, &target.selection))
-        }
-        _ => None,
-    }
-}
-
-/// What the kernel must let pass for an act; `None`: more would pass than was asked about.
-fn cover((act, selection): (Act, &Selection)) -> Option<Cover> {
-    use Operation::{Metadata, MetadataRecursive, MoveOut, Remove, Replace, Truncate};
-    let none = Cover::default();
-    let cover = match act {
-        Act::Remove { recursive: false } => none.with(Remove),
-        Act::Remove { recursive: true } => none.with(Remove).with_below(Remove),
-        Act::Truncate | Act::Append => none.with(Truncate),
-        // The old object goes: by rename, by being cut, or removed first. Programs differ.
-        Act::Replace => none.with(Replace).with(Truncate).with(Remove),
-        // To another file system it is copied, and then removed.
-        Act::Move => none.with(MoveOut).with(Replace).with(Remove).with_below(Remove),
-        Act::Metadata { recursive: false } => none.with(Metadata),
-        Act::Metadata { recursive: true } => {
-            none.with(Metadata).with(MetadataRecursive).with_below(Metadata).with_below(MetadataRecursive)
-        }
-        Act::Device => return None,
-    };
-    let partly = !selection.filter.is_empty() || selection.contents_only;
-    (!partly).then_some(cover)
 }
 
 /// Whether a segment is the exec itself, and not a command inside one of its arguments.
@@ -308,31 +249,8 @@ fn is_of_the_program(request: &ExecRequest, segment: &str) -> bool {
     })
 }
 
-/// Whether what runs is read from a file: a script by its header, or a shell that is given neither `-c` nor nothing.
-fn is_script_file(request: &ExecRequest) -> bool {
-    // Options come before the script's name; what follows it is the script's own.
-    let options =
-        request.argv.iter().skip(1).map(|word| word.as_bytes()).take_while(|word| word.starts_with(b"-"));
-    let text = options.into_iter().any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
-    if is_shell(&request.path) { !text } else { has_header(request) }
-}
-
-fn is_shell(program: &Path) -> bool {
-    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
-    program.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
-}
-
-/// `#!` in front.
-fn has_header(request: &ExecRequest) -> bool {
-    use std::io::Read as _;
-    let path = request.cwd.join(&request.path);
-    let path = match &request.root {
-        Some(root) => root.join(path.strip_prefix("/").unwrap_or(&path)),
-        None => path,
-    };
-    let mut start = [0; 2];
-    let file = std::fs::File::open(path).and_then(|mut file| file.read_exact(&mut start));
-    file.is_ok() && &start == b"#!"
+fn worst(findings: &[Finding]) -> Verdict {
+    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow)
 }
 
 impl ExecJudge for Analyst {
@@ -404,28 +322,5 @@ mod tests {
         assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c sleep 1; rm /x"));
         assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c…"));
         assert!(!is_of_the_program(&request, "rm /x"));
-    }
-
-    #[test]
-    fn text_is_told_from_a_script_file() {
-        let dir = tempfile::tempdir().expect("a temporary directory");
-        std::fs::write(dir.path().join("script"), "#!/bin/sh\n").expect("written");
-        std::fs::write(dir.path().join("binary"), "\x7fELF").expect("written");
-        let is_script = |path: &str, argv: &[&str]| {
-            is_script_file(&ExecRequest {
-                tid: 0,
-                path: path.into(),
-                argv: argv.iter().map(Into::into).collect(),
-                env: Vec::new(),
-                cwd: dir.path().to_owned(),
-                root: None,
-                uid: 0,
-            })
-        };
-        assert!(!is_script("/bin/sh", &["sh", "-ec", "rm x"]));
-        assert!(is_script("/bin/bash", &["bash", "x.sh"]));
-        assert!(is_script("/bin/bash", &["bash", "x.sh", "-c", "rm x"]));
-        assert!(is_script("script", &["script"]));
-        assert!(!is_script("binary", &["binary"]));
     }
 }

@@ -1,7 +1,8 @@
 //! What is kept?
 //!
 //! One file a session, one JSON object a line, in `$XDG_STATE_HOME/blastradius/` (`~/.local/state/blastradius/`): the
-//! directory has mode 0700, the files 0600. The first line of each file says which version of the schema it follows.
+//! directory has mode 0700, the files 0600. Where root started the session for somebody else, it lies in that user's home
+//! and is theirs, unless they have no home that can be written. The first line of each file says which version of the schema it follows.
 //!
 //! | field | in | meaning |
 //! |---|---|---|
@@ -29,6 +30,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
+
+use super::acting::Acting;
+use super::child::Identity;
 
 /// Version of the schema.
 pub const SCHEMA: u32 = 1;
@@ -72,6 +76,8 @@ pub fn directory() -> Result<PathBuf, LogError> {
 pub struct Log {
     session: String,
     directory: PathBuf,
+    /// Whose it is; `None`: ours.
+    owner: Option<Identity>,
     part: u32,
     file: File,
     size: u64,
@@ -80,11 +86,12 @@ pub struct Log {
 }
 
 impl Log {
-    /// Begins the log of a new session in `directory`, which is made if it is not there.
+    /// Begins the log of a new session in `directory`, which is made if it is not there. Both are the `owner`'s.
     ///
     /// # Errors
     /// [`LogError::Unwritable`].
-    pub fn begin(directory: &Path, session: &str) -> Result<Self, LogError> {
+    pub fn begin(directory: &Path, session: &str, owner: Option<&Identity>) -> Result<Self, LogError> {
+        let _acting = Acting::as_agent(owner);
         let unwritable = |path: &Path| {
             let path = path.to_owned();
             move |source| LogError::Unwritable { path, source }
@@ -95,6 +102,7 @@ impl Log {
         Ok(Self {
             session: session.to_owned(),
             directory: directory.to_owned(),
+            owner: owner.cloned(),
             part: 0,
             file,
             size: 0,
@@ -141,6 +149,7 @@ impl Log {
     }
 
     fn rotate(&mut self) -> io::Result<()> {
+        let _acting = Acting::as_agent(self.owner.as_ref());
         let next = self.part + 1;
         self.file = create(&part_path(&self.directory, &self.session, next))?;
         self.part = next;
@@ -218,7 +227,7 @@ mod tests {
     fn a_log_is_private_and_each_line_is_a_record() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let place = dir.path().join("state/blastradius");
-        let mut log = Log::begin(&place, "s1").expect("a log");
+        let mut log = Log::begin(&place, "s1", None).expect("a log");
         log.write("start", fields(json!({"rung": "landlock"})));
         log.write("end", fields(json!({"status": 0})));
         let mode = |path: &Path| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
@@ -237,14 +246,14 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let file = dir.path().join("file");
         std::fs::write(&file, "").expect("written");
-        let error = Log::begin(&file.join("below"), "s1").expect_err("a file is no directory");
+        let error = Log::begin(&file.join("below"), "s1", None).expect_err("a file is no directory");
         assert!(error.to_string().contains("file/below"), "{error}");
     }
 
     #[test]
     fn a_large_log_goes_on_in_a_next_part_and_the_first_is_kept() {
         let dir = tempfile::tempdir().expect("a temporary directory");
-        let mut log = Log::begin(dir.path(), "s1").expect("a log");
+        let mut log = Log::begin(dir.path(), "s1", None).expect("a log");
         for _ in 0..8 {
             log.size = ROTATE_AT;
             log.write("refused", Map::new());

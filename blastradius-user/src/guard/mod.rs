@@ -42,6 +42,7 @@
 //! | [`log`] | what is kept? |
 //! | [`watch`] | what of the guard's own ground changed meanwhile? |
 
+pub mod acting;
 pub mod analyst;
 pub mod attach;
 pub mod bench;

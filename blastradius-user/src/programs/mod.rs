@@ -154,6 +154,10 @@ pub trait Machine {
     fn stdin(&self) -> Input;
     /// The content of a file as the text left it: written earlier in the same text, else as the world has it.
     fn read_file(&mut self, operand: &Field) -> Option<Abstract>;
+    /// Whether a script file that is started is looked into. Else its own exec is asked about.
+    fn enters_scripts(&self) -> bool {
+        true
+    }
 
     /// The program does this.
     fn effect(&mut self, effect: Effect);

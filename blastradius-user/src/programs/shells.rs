@@ -148,6 +148,9 @@ pub fn run_script(
     dialect: Dialect,
     settings: &str,
 ) {
+    if !machine.enters_scripts() {
+        return;
+    }
     if let Some(text) = machine.read_file(script) {
         let mut whole = Abstract::known(settings);
         whole.push(&text);

@@ -96,21 +96,35 @@ pub struct Stop(pub Limit);
 pub(crate) type Eval<T> = Result<T, Stop>;
 
 /// What an evaluation cost.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Work {
     /// Units of work.
     pub steps: u64,
+    /// So many, and no more: [`STEPS`] or less.
+    pub most_steps: u64,
     /// Bytes of expanded text.
     pub bytes: u64,
     /// Questions to the world.
     pub world_calls: u64,
 }
 
+impl Default for Work {
+    fn default() -> Self {
+        Self { steps: 0, most_steps: STEPS, bytes: 0, world_calls: 0 }
+    }
+}
+
 impl Work {
+    /// Work that ends after `most_steps`, or after [`STEPS`].
+    pub(crate) fn bounded(most_steps: Option<u64>) -> Self {
+        let work = Self::default();
+        Self { most_steps: most_steps.map_or(STEPS, |most| most.min(STEPS)), ..work }
+    }
+
     /// Counts work.
     pub(crate) fn step(&mut self, units: u64) -> Eval<()> {
         self.steps += units;
-        if self.steps > STEPS { Err(Stop(Limit::Steps)) } else { Ok(()) }
+        if self.steps > self.most_steps { Err(Stop(Limit::Steps)) } else { Ok(()) }
     }
 
     /// Counts expanded text.

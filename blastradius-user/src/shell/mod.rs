@@ -57,6 +57,12 @@ pub struct Options {
     pub commands: bool,
     /// `$0`, `$1`, … of the text, where the caller knows them (`sh -c TEXT a b`). Empty: unknown.
     pub positional: Vec<String>,
+    /// Fewer steps than [`limits::STEPS`], where the answer is worth no more.
+    pub most_steps: Option<u64>,
+    /// The text runs now: a directory that is not there, and that nothing before could have made, is not entered.
+    pub runs_now: bool,
+    /// Script files that the text starts are not looked into: each is asked about when it is executed.
+    pub leaves_scripts: bool,
 }
 
 /// Something about the text itself that stands in the way of an answer.

@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::agent::Acting;
 use super::content::{self, Miss};
 use super::limits::{Limits, shown};
 use super::name::Name;
@@ -21,6 +20,7 @@ use super::set::{Gap, Header, Occasion, Repository, SessionFiles, Set, VERSION, 
 use super::store::Store;
 use super::tree::Trees;
 use super::walk::{Found, Walk};
+use crate::guard::acting::Acting;
 use crate::guard::child::Identity;
 use crate::policy::Policy;
 use crate::policy::effect::Located;

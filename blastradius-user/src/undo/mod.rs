@@ -39,7 +39,6 @@
 //! | file | question |
 //! |---|---|
 //! | [`limits`] | how much may be kept, and for how long? |
-//! | [`agent`] | with whose rights? |
 //! | [`blob`], [`pack`], [`store`] | where do contents lie? |
 //! | [`set`], [`name`] | what does one keeping hold? |
 //! | [`object`], [`content`], [`xattr`], [`clone`] | what is an object, and how is it read? |
@@ -53,7 +52,6 @@
 //! | [`retention`] | what is let go of? |
 
 pub mod advise;
-pub mod agent;
 pub mod blob;
 pub mod clone;
 pub mod content;

@@ -135,6 +135,76 @@ fn under_sudo_the_agent_is_the_caller_again() {
     assert!(stdout(&output).starts_with("65534\n65534\n"), "{}{}", stdout(&output), stderr(&output));
 }
 
+/// What a container's security module does: this process and what it starts may not receive what seccomp traps.
+fn forbid_receiving() -> std::io::Result<()> {
+    // SECCOMP_IOCTL_NOTIF_RECV, the second argument of ioctl(2); as x86-64 and arm64 lay `struct seccomp_data` out, the low half
+    // of argument N lies at 16 + 8 * N.
+    const RECEIVE: u32 = 0xc050_2100;
+    const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+    const IS: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+    const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+    let op = |code, jt, jf, k| libc::sock_filter { code, jt, jf, k };
+    let mut filter = [
+        op(LOAD, 0, 0, 0),
+        op(IS, 0, 3, libc::SYS_ioctl as u32),
+        op(LOAD, 0, 0, 24),
+        op(IS, 0, 1, RECEIVE),
+        op(RETURN, 0, 0, libc::SECCOMP_RET_ERRNO | libc::EACCES as u32),
+        op(RETURN, 0, 0, libc::SECCOMP_RET_ALLOW),
+    ];
+    let program = libc::sock_fprog { len: filter.len() as u16, filter: filter.as_mut_ptr() };
+    // SAFETY: plain numbers, and a pointer to a program that lives until the call has returned and is copied by it.
+    let loaded = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
+            && libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) == 0
+    };
+    if loaded { Ok(()) } else { Err(std::io::Error::last_os_error()) }
+}
+
+#[test]
+fn execs_that_cannot_be_received_end_the_session_with_a_reason_and_start_nothing() {
+    let ground = Ground::new();
+    let mut command = ground.run(&[], &["touch", "started"]);
+    // SAFETY: only two system calls between fork and exec.
+    unsafe { command.pre_exec(forbid_receiving) };
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(125), "{}", stderr(&output));
+    assert!(stderr(&output).contains("execs cannot be received"), "{}", stderr(&output));
+    assert!(!ground.at("home/project/started").exists());
+    // The very same start, when nothing forbids it.
+    assert!(ground.run(&[], &["touch", "started"]).status().unwrap().success());
+    assert!(ground.at("home/project/started").exists());
+}
+
+#[test]
+fn what_root_keeps_for_another_user_is_that_users_who_can_read_and_restore_it() {
+    let ground = Ground::new();
+    std::fs::write(ground.at("home/project/notes"), "nobody else has them\n").unwrap();
+    let script = "set -e; home=$HOME; umask 022
+        echo root:x:0:0::/root:/bin/sh > passwd; echo dev:x:4321:4321::$home:/bin/sh >> passwd
+        mount --bind passwd /etc/passwd
+        chmod 755 .. ../..; chown -R 4321:4321 \"$home\"; unset XDG_STATE_HOME
+        export HOME=$TMPDIR; chown 0:0 \"$TMPDIR\"; chmod 700 \"$TMPDIR\"
+        \"$1\" run --user dev -- sh -c 'rm notes; rm ~/photos/a.jpg || true'
+        test ! -e notes
+        find \"$home\" -user 0 -print
+        dev() { HOME=$home setpriv --reuid 4321 --regid 4321 --clear-groups \"$@\"; }
+        dev \"$1\" log --json | grep -c '\"refused\"'
+        dev \"$1\" undo --last --yes >&2
+        cat notes";
+    let Some(output) = unshared(&ground, &["--mount"], script) else { return };
+    let told = stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let said = stdout(&output);
+    let (refused, notes) = said.split_once('\n').unwrap_or_default();
+    assert!(
+        refused.parse::<u32>().is_ok_and(|count| count > 0),
+        "nothing of root's, and a refusal: {said}{told}"
+    );
+    assert_eq!(notes, "nobody else has them\n", "{told}");
+    ground.assert_whole();
+}
+
 #[test]
 fn a_guard_that_is_killed_under_load_leaves_no_unguarded_exec_and_no_unguarded_removal() {
     let ground = Ground::new();

@@ -261,7 +261,8 @@ fn seen_by_hooks(effect: &Effect) -> Option<Option<Operation>> {
 
 /// What only the text shows: to the kernel each of the objects lies in scope, and that all of them go, or that a variable
 /// gave nothing, is not to be seen in any one of them.
-const TEXT_ALONE: &[RuleId] = &[RuleId::EmptyVariableExpansion, RuleId::EmptyTarget, RuleId::ScopeRoot];
+const TEXT_ALONE: &[RuleId] =
+    &[RuleId::EmptyVariableExpansion, RuleId::EmptyTarget, RuleId::ScopeRoot, RuleId::UntrackedFiles];
 
 /// Whether a policy that cannot be read stands in the way of the effect. What only adds destroys nothing.
 fn is_destructive(effect: &Effect) -> bool {

@@ -111,20 +111,21 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
         }
     };
     let mut targets: Vec<Rc<PathBuf>> = Vec::new();
-    let mut sure = true;
+    let (mut sure, mut nowhere) = (true, evaluator.runs_now && !evaluator.may_be_made);
     for base in from {
         let path = normal_join(&base, &known);
         let made = evaluator.state.files.is_born(&path);
         let gone = evaluator.state.files.is_gone(&path);
-        sure &= !gone
-            && (made || {
-                let (_, look) = look_through(&evaluator.world, &path);
-                matches!(look, Look::Found(meta) if meta.kind == Kind::Directory)
-            });
+        let (_, look) = look_through(&evaluator.world, &path);
+        sure &= !gone && (made || matches!(look, Look::Found(meta) if meta.kind == Kind::Directory));
+        nowhere &= !made && matches!(look, Look::Absent);
         let path = Rc::new(path);
         if !targets.contains(&path) {
             targets.push(path);
         }
+    }
+    if nowhere {
+        return Ok(Outcome { status: Some(1), ..Outcome::unknown() });
     }
     let base = if targets.len() == 1 { Base::Known(targets.remove(0)) } else { Base::OneOf(targets) };
     Ok(go(evaluator, base, sure))

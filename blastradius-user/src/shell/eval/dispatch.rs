@@ -109,6 +109,13 @@ const TALK: &[&str] = &[
 /// Option letters of `rm`: a word of these alone, behind a program that nobody knows, is a sign of it.
 const RM_LETTERS: &str = "rRfivId";
 
+/// Programs that start many scripts, and make no directory that a later `cd` could enter. What mkdir(1) makes is known.
+const MAKE_NO_DIRECTORY: &[&str] = &[
+    "basename", "bash", "cat", "chmod", "date", "dash", "dirname", "echo", "find", "grep", "head", "ls",
+    "mkdir", "printf", "readlink", "realpath", "rm", "rmdir", "sed", "sh", "sleep", "tail", "test", "touch",
+    "tr", "wc", "which", "zsh",
+];
+
 impl Evaluator<'_> {
     /// Calls what the shell finds for these fields.
     pub(crate) fn call_fields(&mut self, mut fields: Vec<Field>) -> Eval<Outcome> {
@@ -183,6 +190,7 @@ impl Evaluator<'_> {
         let args = &fields[1..];
         self.note_command(base, args);
         if let Some(program) = lookup(base) {
+            self.may_be_made |= !MAKE_NO_DIRECTORY.contains(&base);
             self.called(base, "program");
             if is_destructive(base) && !name.contains('/') && self.path_is_hijacked()? {
                 let what = "is looked for in the working directory first: PATH was changed".into();
@@ -203,6 +211,7 @@ impl Evaluator<'_> {
         {
             return Ok(outcome);
         }
+        self.may_be_made |= !MAKE_NO_DIRECTORY.contains(&base);
         self.called(base, "not known");
         if let Some(handler) = self.state.functions.get("command_not_found_handle").cloned() {
             let values = fields.iter().cloned().map(super::machine::field_value).collect();
@@ -247,7 +256,7 @@ impl Evaluator<'_> {
     fn run_script_file(&mut self, fields: &[Field]) -> Eval<Option<Outcome>> {
         let base = self.state.cwd.clone();
         let Some(path) = self.path_of(&fields[0], &base) else { return Ok(None) };
-        if self.sourcing.contains(&path) || self.sourcing.len() > 8 {
+        if self.leaves_scripts || self.sourcing.contains(&path) || self.sourcing.len() > 8 {
             return Ok(Some(Outcome::unknown()));
         }
         self.tick(8)?;

@@ -234,6 +234,10 @@ impl Machine for Caller<'_, '_> {
         }
     }
 
+    fn enters_scripts(&self) -> bool {
+        !self.evaluator.leaves_scripts
+    }
+
     fn read_file(&mut self, operand: &Field) -> Option<Abstract> {
         let base = self.evaluator.state.cwd.clone();
         match self.evaluator.file_input(operand, &base) {

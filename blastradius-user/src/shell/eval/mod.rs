@@ -73,6 +73,12 @@ pub(crate) struct Evaluator<'w> {
     binds: Vec<(PathBuf, PathBuf)>,
     /// The text stands in a file.
     in_script: bool,
+    /// The text runs now.
+    pub(crate) runs_now: bool,
+    /// A program ran that may have made directories.
+    pub(crate) may_be_made: bool,
+    /// Script files that the text starts are not looked into.
+    pub(crate) leaves_scripts: bool,
     /// The place only reads from a listing what the operand stands for.
     selected: Vec<(Field, Selection)>,
     /// The command reads a variable whose value here a guard has ruled out.
@@ -154,7 +160,10 @@ impl<'w> Evaluator<'w> {
         }
         Self {
             world: Counted { inner: world, calls: Cell::new(0) },
-            work: Work::default(),
+            work: Work::bounded(options.most_steps),
+            runs_now: options.runs_now,
+            may_be_made: false,
+            leaves_scripts: options.leaves_scripts,
             dialect: Dialect::default(),
             splits_once: false,
             state,

@@ -1,13 +1,14 @@
-//! With whose rights is something kept?
+//! With whose rights are files made and read?
 //!
-//! A guard that was started as root for somebody else reads and writes as that somebody: the store is theirs, and nothing is
-//! kept that they could not have read. Only the calling thread changes, and only for the file system.
+//! A guard that was started as root for somebody else reads and writes as that somebody: the log and the store are theirs,
+//! a link that they planted leads nowhere that they could not go, and nothing is kept that they could not have read. Only
+//! the calling thread changes, and only for the file system.
 
 use std::marker::PhantomData;
 
 use nix::unistd::{Gid, Uid, setfsgid, setfsuid};
 
-use crate::guard::child::Identity;
+use super::child::Identity;
 
 /// The calling thread acts as somebody else until this is dropped.
 pub struct Acting {

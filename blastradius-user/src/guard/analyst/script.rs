@@ -1,0 +1,119 @@
+//! Is what runs read from a file, and from which?
+
+use std::fs::File;
+use std::io::Read as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::guard::caller::ExecRequest;
+
+/// Where a shell's commands come from, if not from its arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Script {
+    /// From a file: a script by its header, or a shell's first operand.
+    File(PathBuf),
+    /// From standard input or a terminal.
+    Input,
+}
+
+/// `None`: what runs is a program, or a shell that is given its text.
+pub(super) fn of(request: &ExecRequest) -> Option<Script> {
+    if !is_shell(&request.path) {
+        let file = seen_from_here(request, &request.path);
+        return has_header(&file).then_some(Script::File(file));
+    }
+    // Options come before the script's name; what follows it is the script's own.
+    let mut words = request.argv.iter().skip(1);
+    let script = words.find(|word| !word.as_bytes().starts_with(b"-"));
+    let options = request.argv.iter().skip(1).take_while(|word| word.as_bytes().starts_with(b"-"));
+    let has_text =
+        options.map(|word| word.as_bytes()).any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
+    match script {
+        _ if has_text => None,
+        Some(script) => Some(Script::File(seen_from_here(request, Path::new(script)))),
+        None => Some(Script::Input),
+    }
+}
+
+fn seen_from_here(request: &ExecRequest, path: &Path) -> PathBuf {
+    let path = request.cwd.join(path);
+    match &request.root {
+        Some(root) => root.join(path.strip_prefix("/").unwrap_or(&path)),
+        None => path,
+    }
+}
+
+fn is_shell(program: &Path) -> bool {
+    const SHELLS: &[&str] = &["ash", "bash", "busybox", "dash", "ksh", "mksh", "sh", "zsh"];
+    program.file_name().and_then(|name| name.to_str()).is_some_and(|name| SHELLS.contains(&name))
+}
+
+/// `#!` in front.
+fn has_header(path: &Path) -> bool {
+    let mut start = [0; 2];
+    let file = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    file.is_ok() && &start == b"#!"
+}
+
+/// A script of more is not read here; the analyzer would not read it either.
+const READ_AT_MOST: u64 = 256 << 10;
+
+/// What a script must hold to do what is looked for ahead. Most scripts hold none of it, and cost a read.
+const VERBS: &[&str] =
+    &["rm", "unlink", "find", "rsync", "mv", "drop", "DROP", "truncate", "TRUNCATE", "delete", "DELETE"];
+
+/// Whether the file holds a word that can destroy.
+pub(super) fn may_destroy(path: &Path) -> bool {
+    // A FIFO would wait for its writer, and what is read from it is gone.
+    if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= READ_AT_MOST) {
+        return false;
+    }
+    let mut text = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(READ_AT_MOST).read_to_end(&mut text));
+    let is_verb = |word: &[u8]| VERBS.iter().any(|verb| verb.as_bytes() == word);
+    read.is_ok() && text.split(|byte| !byte.is_ascii_alphanumeric()).any(is_verb)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_told_from_a_script_file_and_from_input() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        std::fs::write(dir.path().join("script"), "#!/bin/sh\n").expect("written");
+        std::fs::write(dir.path().join("binary"), "\x7fELF").expect("written");
+        let script = |path: &str, argv: &[&str]| {
+            of(&ExecRequest {
+                tid: 0,
+                path: path.into(),
+                argv: argv.iter().map(Into::into).collect(),
+                env: Vec::new(),
+                cwd: dir.path().to_owned(),
+                root: None,
+                uid: 0,
+            })
+        };
+        let file = |name: &str| Some(Script::File(dir.path().join(name)));
+        assert_eq!(script("/bin/sh", &["sh", "-ec", "rm x"]), None);
+        assert_eq!(script("/bin/bash", &["bash", "x.sh"]), file("x.sh"));
+        assert_eq!(script("/bin/bash", &["bash", "-e", "x.sh", "-c", "rm x"]), file("x.sh"));
+        assert_eq!(script("script", &["script"]), file("script"));
+        assert_eq!(script("binary", &["binary"]), None);
+        assert_eq!(script("/bin/bash", &["bash"]), Some(Script::Input));
+        assert_eq!(script("/bin/bash", &["bash", "-s"]), Some(Script::Input));
+    }
+
+    #[test]
+    fn a_script_without_a_destructive_word_is_told_from_one_with() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let holds = |text: &str| {
+            let path = dir.path().join("script");
+            std::fs::write(&path, text).expect("written");
+            may_destroy(&path)
+        };
+        assert!(holds("cd x\nrm -rf *\n") && holds("find . -delete") && holds("\\rm x"));
+        assert!(!holds("perform --term\n"));
+        assert!(!may_destroy(Path::new("/dev/null")) && !may_destroy(dir.path()));
+    }
+}
