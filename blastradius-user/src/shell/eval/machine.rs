@@ -9,6 +9,7 @@ use super::{Evaluator, Read};
 use crate::policy::effect::{Act, Base, Effect, Follow, PathTarget};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings};
 use crate::shell::limits::{Eval, Stop};
+use crate::shell::places::prefixes;
 use crate::shell::state::{Outcome, Val};
 use crate::shell::trace::What;
 use crate::shell::value::{Abstract, Field, Glob};
@@ -140,8 +141,10 @@ impl<'w> Evaluator<'w> {
             None => self.path_of(&target.operand, &target.base),
         };
         let Some(place) = place else { return };
-        let through = self.state.files.targets.iter().find_map(|(link, leads)| {
-            let rest = place.strip_prefix(link).ok()?;
+        let targets = &self.state.files.targets;
+        let through = prefixes(&place, self.state.files.links.deepest()).find_map(|link| {
+            let leads = targets.get(&link)?;
+            let rest = place.strip_prefix(&link).ok()?;
             let reached = !rest.as_os_str().is_empty() || follows || target.operand.glob.is_some();
             reached.then(|| if rest.as_os_str().is_empty() { leads.clone() } else { leads.join(rest) })
         });
@@ -282,8 +285,8 @@ impl Machine for Caller<'_, '_> {
         if is_new && leads.is_some() {
             self.evaluator.born(path.clone(), false);
         }
-        let files = Rc::make_mut(&mut self.evaluator.state.files);
-        files.links.push(path.clone());
+        let files = self.evaluator.files_mut();
+        files.links.insert(path.clone());
         if let Some(leads) = leads {
             files.targets.insert(path, leads);
         }
@@ -295,7 +298,7 @@ impl Machine for Caller<'_, '_> {
         }
         let base = self.evaluator.state.cwd.clone();
         if let Some(path) = self.evaluator.path_of(operand, &base) {
-            Rc::make_mut(&mut self.evaluator.state.files).old.push(path);
+            self.evaluator.files_mut().old.insert(path);
         }
     }
 
@@ -386,13 +389,5 @@ impl Evaluator<'_> {
     /// Names the variable that ends the shell.
     pub(crate) fn set_aborted(&mut self, name: Rc<str>) {
         self.aborted_by = Some(name);
-    }
-
-    pub(crate) fn glob_spent(&self) -> u64 {
-        self.glob_entries
-    }
-
-    pub(crate) fn set_glob_spent(&mut self, spent: u64) {
-        self.glob_entries = spent;
     }
 }
