@@ -305,7 +305,10 @@ impl State {
     }
 
     pub(crate) fn bind(&mut self, name: &str, var: Var) {
-        Rc::make_mut(&mut self.vars).insert(name.into(), var);
+        // `read "$X"` of what is not known: no variable has no name.
+        if !name.is_empty() {
+            Rc::make_mut(&mut self.vars).insert(name.into(), var);
+        }
     }
 
     /// Follows `declare -n`.

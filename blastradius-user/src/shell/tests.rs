@@ -394,6 +394,7 @@ fn words_that_end_within_a_quote_or_a_substitution_get_an_answer() {
         "x=$[\u{e9}; rm x",
         "rm ${x[\u{e9}",
         "rm >(",
+        "while read \u{fffd}; do r; done; f() { s; }; f; rm \"$(f)\"",
     ] {
         evaluate(text);
     }
@@ -421,4 +422,35 @@ fn what_is_printed_or_replaced_letter_by_letter_counts_once() {
     let text = "line of text\n".repeat(1_000);
     assert!(work(&format!("x='{text}'; y=${{x//$'\\n'/, }}; echo \"$y\"")) < 200_000);
     assert!(work(&format!("x=$(printf '%s\\n' {})", "word ".repeat(4_000))) < 200_000);
+}
+
+#[test]
+fn what_is_made_above_the_directory_is_left_out_unless_a_link_leads_elsewhere() {
+    let machine = machine().link("/home/dev/proj/away", "/srv/x").dir("/srv/x");
+    let left = |text: &str| {
+        let effects = evaluate_on(&machine, text).effects;
+        let removes = |located: &&crate::policy::effect::Located| {
+            matches!(located.effect, Effect::Path { act: Act::Remove { .. }, .. })
+        };
+        effects.iter().filter(removes).count()
+    };
+    for text in [
+        "mkdir ../new && rm -rf ../new",
+        "mkdir -p ../new/x && rm -rf ../new/x/y ./../new",
+        "cp -r build ../new && rm -rf ../new",
+        "mkdir ../new; cd ../new && rm -rf ../new/x",
+        "mkdir new && rm -rf build/../new",
+    ] {
+        assert_eq!(left(text), 0, "{text}");
+    }
+    for text in [
+        "mkdir ../new && rm -rf ../other",
+        "cd away && mkdir ../new && rm -rf ../new",
+        "mkdir new && rm -rf away/../new",
+        "mkdir away/../new; rm -rf new",
+        "ln -s /srv/x l; mkdir new; rm -rf l/../new",
+        "mkdir ../new && rm -rf ../new/../../other",
+    ] {
+        assert!(left(text) >= 1, "{text}");
+    }
 }

@@ -1,6 +1,6 @@
 //! The evaluation as programs see it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::redirect::is_below_born_hole;
@@ -13,7 +13,7 @@ use crate::shell::places::prefixes;
 use crate::shell::state::{Outcome, Val};
 use crate::shell::trace::What;
 use crate::shell::value::{Abstract, Field, Glob};
-use crate::shell::world::{Look, World};
+use crate::shell::world::{Kind, Look, World};
 
 /// What an abstract text looks like, for steps and for counting.
 pub(crate) struct Said;
@@ -181,14 +181,36 @@ impl<'w> Evaluator<'w> {
             return self.state.files.is_born(&glob.base) && !glob.pattern.contains("..");
         }
         // A trailing slash on a link means another place; `..` does too.
-        let dotted = operand.text.known_prefix().split('/').any(|part| part == "..");
-        if dotted {
-            return false;
-        }
         match self.path_of(operand, base) {
-            Some(path) => self.state.files.is_born(&path),
+            Some(path) => self.state.files.is_born(&path) && self.climbs_as_written(operand, base),
             None => false,
         }
+    }
+
+    /// Whether every `..` of an operand leads where its text says: behind a link it leads elsewhere.
+    pub(crate) fn climbs_as_written(&self, operand: &Field, base: &Base) -> bool {
+        let Some(text) = operand.as_known() else { return false };
+        if !text.split('/').any(|part| part == "..") {
+            return true;
+        }
+        let mut at = match base {
+            _ if text.starts_with('/') => PathBuf::from("/"),
+            Base::Known(base) => base.to_path_buf(),
+            Base::OneOf(_) | Base::Unknown(_) => return false,
+        };
+        let is_link = |path: &Path| match self.world.look(path) {
+            Look::Found(meta) => meta.kind == Kind::Link || self.state.files.links.hold(path),
+            Look::Absent => self.state.files.links.hold(path),
+            Look::Unreadable => true,
+        };
+        text.split('/').all(|part| match part {
+            "" | "." => true,
+            ".." => !is_link(&at) && at.pop(),
+            name => {
+                at.push(name);
+                true
+            }
+        })
     }
 }
 
@@ -267,6 +289,9 @@ impl Machine for Caller<'_, '_> {
             return;
         }
         let Some(path) = self.evaluator.path_of(operand, &base) else { return };
+        if !self.evaluator.climbs_as_written(operand, &base) {
+            return;
+        }
         self.evaluator.made_again(&path);
         if matches!(self.evaluator.world.look(&path), Look::Absent) {
             self.evaluator.born(path, false);

@@ -194,9 +194,9 @@ impl Evaluator<'_> {
     /// Replaces the positional parameters.
     pub(crate) fn set_positional(&mut self, positional: Positional) {
         self.state.positional = positional;
-        if self.state.vars.keys().any(|name| name.as_bytes()[0].is_ascii_digit()) {
+        if self.state.vars.keys().any(|name| is_positional(name)) {
             let vars = Rc::make_mut(&mut self.state.vars);
-            vars.retain(|name, _| !name.as_bytes()[0].is_ascii_digit());
+            vars.retain(|name, _| !is_positional(name));
         }
     }
 
@@ -514,6 +514,11 @@ impl arith::Variables for Evaluator<'_> {
             }
         };
     }
+}
+
+/// Whether a variable stands for what guards have shown about a positional parameter.
+pub(super) fn is_positional(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_digit())
 }
 
 fn concat(left: &Val, right: &Val) -> Val {
