@@ -18,7 +18,7 @@ impl Evaluator<'_> {
     /// next step meets the bound.
     pub(crate) fn files_mut(&mut self) -> &mut Files {
         if Rc::strong_count(&self.state.files) > 1 {
-            self.work.steps += self.state.files.len() as u64 / 4;
+            self.work.steps += self.state.files.len() as u64 / 2;
         }
         Rc::make_mut(&mut self.state.files)
     }

@@ -281,7 +281,7 @@ impl<'w> Evaluator<'w> {
             Segment::Span(span) => {
                 let range = span.start as usize..span.end as usize;
                 let text = self.source.get(range).unwrap_or("");
-                let text = text.trim_end_matches([';', '&', ' ', '\t', '\n']).trim_start();
+                let text = text.trim_end_matches([';', '&', '|', ' ', '\t', '\n']).trim_start();
                 self.readable(&beginning(text))
             }
         }

@@ -356,6 +356,8 @@ impl Evaluator<'_> {
     }
 
     fn assign_array(&mut self, name: &str, items: &[(Option<Word>, Word)], append: bool) -> Eval<()> {
+        // The parser reads such a statement twice.
+        self.tick(2)?;
         let shape = self.binding(name).map(|var| var.shape);
         if let Some(Shape::Assoc(old)) = &shape {
             self.tick(if append { old.len() as u64 / 4 } else { 0 })?;
