@@ -68,8 +68,98 @@ fn texts() -> Vec<(&'static str, Expected, String)> {
     let mut texts = nesting();
     texts.extend(growth());
     texts.extend(length());
+    texts.extend(gathering());
     texts.extend(harmless());
     texts
+}
+
+/// What grows a little with every statement or word, and must not be copied, or searched, each time.
+fn gathering() -> Vec<(&'static str, Expected, String)> {
+    vec![
+        (
+            "16,000 quoted words that eval reads",
+            Stopped,
+            fill_to(180_000, "eval ", "\"$E$E\" ", "'rm -rf /etc'"),
+        ),
+        (
+            "1 MiB of words that echo prints into a shell",
+            Stopped,
+            fill("{ echo ", "a ", "; echo rm -rf /etc; } | sh"),
+        ),
+        (
+            "1 MiB of words that printf prints into a shell",
+            Stopped,
+            fill("rm -rf /etc; printf '%s\\n' ", "a ", "| sh"),
+        ),
+        (
+            "1 MiB of lines that echo prints into a shell",
+            Stopped,
+            fill("{\n", "echo :\n", "echo rm -rf /etc; } | sh"),
+        ),
+        ("1 MiB of appends to a variable", Stopped, fill("", "X+=aaaaaaaaaaaaaaaa\n", "rm -rf /etc")),
+        ("1 MiB of appends to a file", Stopped, fill("", "echo aaaaaaaa>>f\n", "rm -rf /etc")),
+        ("1 MiB of appends to an array", Stopped, fill("", "X+=(aaaaaa)\n", "rm -rf /etc")),
+        ("a path that goes up and down 100,000 times", Stopped, fill("rm -rf /etc", "/../etc", "")),
+        ("a path that goes up and down in what is not there", Stopped, fill("rm -rf /etc", "/x/..", "")),
+        (
+            "40,000 variables, and a subshell for each",
+            Stopped,
+            numbered(40_000, |n| format!("v{n}=1;(w=2)\n")) + "rm -rf /etc",
+        ),
+        ("40,000 directories made", Answered, numbered(40_000, |n| format!("mkdir d{n}\n")) + "rm -rf d1"),
+        ("40,000 files removed", Answered, numbered(40_000, |n| format!("rm f{n}\n")) + "rm -rf d1"),
+        ("20,000 files moved", Answered, numbered(20_000, |n| format!("mv a{n} b{n}\n"))),
+        ("20,000 links made", Answered, numbered(20_000, |n| format!("ln -s a{n} b{n}\n"))),
+        ("20,000 conditional directories", Answered, numbered(20_000, |n| format!("a && mkdir d{n}\n"))),
+        (
+            "20,000 subshells that make a directory each",
+            Answered,
+            numbered(20_000, |n| format!("(mkdir d{n})\n")),
+        ),
+        ("20,000 files written", Answered, numbered(20_000, |n| format!("a && echo x > f{n}\n"))),
+        ("20,000 elements of an array", Answered, numbered(20_000, |n| format!("x[{n}]=a\n"))),
+        (
+            "20,000 elements by name",
+            Answered,
+            numbered(20_000, |n| format!("x[k{n}]=a\n")).replacen("x[", "declare -A x; x[", 1),
+        ),
+        ("20,000 aliases", Answered, numbered(20_000, |n| format!("alias a{n}=b\n"))),
+        (
+            "20,000 arguments that are set again",
+            Answered,
+            numbered(20_000, |n| format!("set -- \"$@\" a{n}\n")),
+        ),
+        ("20,000 directories entered", Answered, "cd a\n".repeat(20_000)),
+        ("20,000 directories pushed", Answered, "pushd a\n".repeat(20_000)),
+        ("20,000 traps", Answered, numbered(20_000, |n| format!("trap 'rm x{n}' EXIT\n"))),
+        ("20,000 functions, each called", Answered, numbered(20_000, |n| format!("f{n}() {{ :; }}; f{n}\n"))),
+        ("a replacement in 500 KB", Stopped, format!("X={}; rm -rf /etc${{X//a/b}}", "a".repeat(500_000))),
+        (
+            "a word of 500 KB that is cut at its end",
+            Stopped,
+            format!("X={}; rm -rf /etc${{X%/*}}", "/a".repeat(250_000)),
+        ),
+        ("500 KB that are split", Stopped, format!("X='{}'; rm -rf /etc $X", "a ".repeat(250_000))),
+        (
+            "500 KB that are read as a list",
+            Stopped,
+            format!("IFS=: read -ra X <<< {}; rm -rf /etc", "a:".repeat(250_000)),
+        ),
+        (
+            "500 KB that a loop reads line by line",
+            Stopped,
+            format!("while read -r x; do rm -rf /etc/$x; done <<'E'\n{}E\n", "a\n".repeat(250_000)),
+        ),
+        (
+            "500 KB of lines that xargs hands over",
+            Stopped,
+            format!("xargs rm -rf /etc <<'E'\n{}E\n", "a\n".repeat(250_000)),
+        ),
+    ]
+}
+
+fn fill_to(length: usize, begin: &str, again: &str, end: &str) -> String {
+    format!("{begin}{}{end}", again.repeat(length / again.len()))
 }
 
 fn nesting() -> Vec<(&'static str, Expected, String)> {

@@ -114,13 +114,16 @@ fn by_name(policy: &Policy) -> String {
     format!("rm -rf {place}    # name what is to go, inside scope")
 }
 
+/// Variables that elsewhere are set, and to a place that is not to be removed: with a guard the command would be as bad.
+const NAMES_A_PLACE: &[&str] = &["HOME", "OLDPWD", "PWD"];
+
 /// The command with every variable that gave nothing guarded: `${X:?}` ends the command where X is unset or empty.
 fn guarded(segment: &str, operand: &Field) -> Option<String> {
     let mut text = segment.to_owned();
     let mut changed = false;
     for cause in operand.text.causes() {
         match cause {
-            Cause::Unset(name) | Cause::Empty(name) => {
+            Cause::Unset(name) | Cause::Empty(name) if !NAMES_A_PLACE.contains(&&**name) => {
                 let with = with_guard(&text, name);
                 changed |= with != text;
                 text = with;

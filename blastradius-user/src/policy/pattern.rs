@@ -88,12 +88,15 @@ impl Pattern {
     /// How many components of `path` the pattern takes to match: the match is that ancestor, or the path itself. The
     /// shortest match counts, since everything below it is meant as well.
     pub fn match_depth(&self, path: &Path) -> Option<usize> {
+        // A path may have a million components; without `**` no more of them count than the pattern has itself.
+        let counted = if self.is_deep() { usize::MAX } else { self.parts.len() };
         let names: Vec<&OsStr> = path
             .components()
             .filter_map(|component| match component {
                 Component::Normal(name) => Some(name),
                 _ => None,
             })
+            .take(counted)
             .collect();
         shortest(&self.parts, &names, 0, self.fold, &mut 4096)
     }

@@ -5,6 +5,7 @@ use blastradius_common::{RuleId, Verdict};
 use crate::programs::options::{Grammar, flag, value};
 use crate::programs::verbs::{self, Tool, Words, row, word};
 use crate::programs::{Call, Machine, Program, acts};
+use crate::shell::value::Field;
 
 /// The programs of this family.
 pub const PROGRAMS: &[(&str, Program)] = &[
@@ -14,6 +15,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("delgroup", group),
     ("passwd", passwd),
     ("usermod", usermod),
+    ("chsh", chsh),
     ("gpasswd", gpasswd),
     ("dscl", dscl),
     ("sysadminctl", sysadminctl),
@@ -158,12 +160,30 @@ fn usermod(call: &Call<'_>, machine: &mut dyn Machine) {
     if parsed.has("help") {
         return;
     }
-    if parsed.has("lock") {
+    if parsed.has("lock") || parsed.value("shell").is_some_and(admits_nobody) {
         removes(machine, Verdict::Confirm, "locks an account", object);
     } else if parsed.has("move-home") || parsed.has_any(&["login", "uid"]) {
         removes(machine, Verdict::Confirm, "renames or moves an account and its home", object);
     } else if parsed.has("groups") && !parsed.has("append") {
         removes(machine, Verdict::Confirm, "takes an account out of the groups that are not listed", object);
+    }
+}
+
+/// Whether a login shell is one that ends at once: nologin(8), false(1).
+fn admits_nobody(shell: &Field) -> bool {
+    let shell = word(shell);
+    matches!(shell.rsplit('/').next(), Some("nologin" | "false" | "true"))
+}
+
+/// chsh(1): the login shell of an account.
+fn chsh(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar =
+        Grammar::new(&[value("s", "shell"), value("R", "root"), flag("lhv", "list-shells")]);
+    let parsed = GRAMMAR.read(call.args);
+    if !parsed.informs() && parsed.value("shell").is_some_and(admits_nobody) {
+        let user =
+            parsed.operands.first().map_or_else(|| "the caller".to_owned(), |user| word(user).into_owned());
+        removes(machine, Verdict::Confirm, "locks an account", user);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use blastradius_common::{RuleId, Verdict};
 
+use crate::policy::effect::{Act, Follow};
 use crate::programs::options::{Grammar, Parsed, flag, optional, value};
 use crate::programs::verbs::{self, Row, Tool, row, word};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts};
@@ -257,6 +258,7 @@ fn judge(machine: &mut dyn Machine, language: Language, text: &Abstract, place: 
     let loss = match language {
         Language::Sql => {
             shell_escapes(machine, &text);
+            written_files(machine, &text);
             sql_loss(&text)
         }
         Language::Mongo => mongo_loss(&text),
@@ -288,6 +290,19 @@ fn shell_escapes(machine: &mut dyn Machine, text: &str) {
                 Vec::new(),
                 Surroundings::default(),
             );
+        }
+    }
+}
+
+/// Commands of sqlite3 that write a file over what was there: `.output FILE`, `.once FILE`, `.backup [DB] FILE`; and of
+/// psql: `\o FILE`.
+fn written_files(machine: &mut dyn Machine, text: &str) {
+    const WRITES: &[&str] = &[".output ", ".once ", ".backup ", ".save ", ".log ", r"\o "];
+    for line in text.lines().map(str::trim) {
+        let behind = WRITES.iter().find_map(|command| line.strip_prefix(command));
+        let file = behind.and_then(|behind| behind.split_whitespace().last());
+        if let Some(file) = file.filter(|file| !file.starts_with(['|', '-']) && *file != "stdout") {
+            acts::path(machine, Act::Replace, &Field::literal(file.trim_matches(['\'', '"'])), Follow::Last);
         }
     }
 }
@@ -361,9 +376,30 @@ fn sql_loss(text: &str) -> Option<&'static str> {
     })
 }
 
+/// JavaScript without what its quotes hold: what is only printed or stored drops nothing.
+fn without_strings(text: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut letters = text.chars();
+    while let Some(letter) = letters.next() {
+        kept.push(letter);
+        if !matches!(letter, '"' | '\'' | '`') {
+            continue;
+        }
+        while let Some(inner) = letters.next() {
+            if inner == '\\' {
+                letters.next();
+            } else if inner == letter {
+                kept.push(inner);
+                break;
+            }
+        }
+    }
+    kept
+}
+
 /// What a script of the MongoDB shell loses.
 fn mongo_loss(text: &str) -> Option<&'static str> {
-    let dense: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let dense: String = without_strings(text).chars().filter(|letter| !letter.is_whitespace()).collect();
     let empties = [".deleteMany({})", ".remove({})", ".deleteMany()", ".remove()"];
     if dense.contains(".dropDatabase(") {
         Some("drops a database")
@@ -576,6 +612,7 @@ mod tests {
             "psql -c 'select 1 -- drop table t'",
             "psql -c 'select 1 /* ; drop table t */'",
             "psql -c 'drop index i'",
+            "mongosh --eval 'print(\"db.dropDatabase()\")'",
             "psql -c 'alter table t alter column c drop not null'",
             "mysql -e 'show tables'",
             "mysql -u root -p",
@@ -609,5 +646,6 @@ mod tests {
     fn clients_run_shells() {
         assert_eq!(call(r"psql -c '\! rm -rf ~'").sourced(), ["rm -rf ~"]);
         assert_eq!(call("sqlite3 x '.shell rm -rf ~'").sourced(), ["rm -rf ~"]);
+        assert_eq!(call("sqlite3 x '.output y' '.dump'").told(), ["replace y"]);
     }
 }

@@ -10,6 +10,7 @@ pub mod archive;
 pub mod backups;
 pub mod cp;
 pub mod dd;
+pub mod editors;
 pub mod enclosures;
 pub mod fd;
 pub mod find;

@@ -5,6 +5,7 @@ use blastradius_common::{RuleId, Verdict};
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::verbs::{self, Tool, Words, harmless, row, word};
 use crate::programs::{Call, Machine, Program, acts};
+use crate::shell::value::Field;
 
 /// The programs of this family.
 pub const PROGRAMS: &[(&str, Program)] = &[
@@ -25,6 +26,13 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("dbus-send", bus),
     ("gdbus", bus),
     ("kill", kill),
+    ("killall5", killall5),
+    ("pkill", by_owner),
+    ("killall", by_owner),
+    ("update-rc.d", unit_first),
+    ("chkconfig", unit_first),
+    ("rc-update", verb_first),
+    ("sv", verb_first),
 ];
 
 const POWER: RuleId = RuleId::PowerState;
@@ -186,9 +194,27 @@ fn stops(machine: &mut dyn Machine, units: &[String]) {
 
 /// service(8): `service NAME stop`.
 fn service(call: &Call<'_>, machine: &mut dyn Machine) {
-    let words = Words::sort(call.args, &[]);
+    unit_first(call, machine);
+}
+
+/// Words of the tools of other init systems by which a service stops, now or from the next start on.
+const STOPPING: &[&str] = &["stop", "remove", "disable", "off", "del", "delete", "down", "force-stop"];
+
+/// `update-rc.d NAME remove`, `chkconfig NAME off`.
+fn unit_first(call: &Call<'_>, machine: &mut dyn Machine) {
+    let words = Words::sort(call.args, &["--level"]);
     if let [unit, verb, ..] = words.operands.as_slice()
-        && word(verb) == "stop"
+        && STOPPING.contains(&&*word(verb))
+    {
+        stops(machine, &[word(unit).into_owned()]);
+    }
+}
+
+/// `rc-update del NAME`, `sv down NAME`.
+fn verb_first(call: &Call<'_>, machine: &mut dyn Machine) {
+    let words = Words::sort(call.args, &["-w"]);
+    if let [verb, unit, ..] = words.operands.as_slice()
+        && STOPPING.contains(&&*word(verb))
     {
         stops(machine, &[word(unit).into_owned()]);
     }
@@ -288,6 +314,49 @@ fn kill(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
+/// killall5(8): every process but those of its own session.
+fn killall5(call: &Call<'_>, machine: &mut dyn Machine) {
+    if !call.args.iter().any(|arg| word(arg) == "-0") {
+        acts::judged_thing(machine, POWER, Verdict::Confirm, "signals every process", "");
+    }
+}
+
+/// `-9`, `-KILL`, `-SIGRTMIN+1`.
+fn is_signal(arg: &str) -> bool {
+    let Some(name) = arg.strip_prefix('-') else { return false };
+    let is_part = |letter: char| letter.is_ascii_uppercase() || letter.is_ascii_digit() || letter == '+';
+    name.len() > 1 && name.chars().all(is_part) || name.parse::<u8>().is_ok()
+}
+
+/// pkill(1), killall(1): with an owner and no name, every process of the owner.
+fn by_owner(call: &Call<'_>, machine: &mut dyn Machine) {
+    static PKILL: Grammar = Grammar::new(&[
+        value("u", "euid|user"),
+        value("U", "uid"),
+        value("g", "pgroup"),
+        value("G", "group"),
+        value("P", "parent"),
+        value("s", "session"),
+        value("t", "terminal"),
+        value("F", "pidfile"),
+        value("", "signal|ns|nslist|runstates|queue|older"),
+        flag("efilnovwxcqILHZSrVy", "echo|count|ignore-case|full|newest|exact|wait|interactive|regexp|list"),
+    ]);
+    let others: Vec<Field> = call.args.iter().filter(|arg| !is_signal(&word(arg))).cloned().collect();
+    let parsed = PKILL.read(&others);
+    let probes = call.args.iter().any(|arg| matches!(&*word(arg), "-0" | "-l" | "-L" | "--list"));
+    let narrowed = ["g", "G", "P", "s", "t", "F"].iter().any(|option| parsed.has(option));
+    if let Some(owner) = parsed.value("u").or_else(|| parsed.value("U"))
+        && parsed.operands.is_empty()
+        && !probes
+        && !(narrowed && call.name == "pkill")
+        && !parsed.informs()
+    {
+        let owner = owner.source.to_string();
+        acts::judged_thing(machine, POWER, Verdict::Confirm, "ends every process of a user", owner);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,5 +452,39 @@ mod tests {
         assert_eq!(told("systemctl suspend"), ["[power-state confirm] "]);
         assert_eq!(told("kill -9 -1"), ["[power-state confirm] -1"]);
         assert_eq!(told("kill -- -1"), ["[power-state confirm] -1"]);
+    }
+
+    #[test]
+    fn the_tools_of_other_init_systems_stop_services_too() {
+        for line in
+            ["update-rc.d ssh remove", "chkconfig sshd off", "rc-update del sshd default", "sv down sshd"]
+        {
+            assert!(told(line).concat().starts_with("[system-configuration default]"), "{line}");
+        }
+        keeps(&[
+            "update-rc.d ssh defaults",
+            "chkconfig --list",
+            "rc-update add sshd",
+            "sv status sshd",
+            "rc-update del cups",
+        ]);
+    }
+
+    #[test]
+    fn all_processes_of_a_user_are_asked_about_and_those_of_a_name_are_not() {
+        for line in
+            ["killall5 -9", "pkill -u root", "pkill -9 -u root", "pkill -KILL -U dev", "killall -u dev"]
+        {
+            assert!(told(line).concat().starts_with("[power-state confirm]"), "{line}: {:?}", told(line));
+        }
+        keeps(&[
+            "pkill node",
+            "pkill -9 -f 'vite dev'",
+            "pkill -u dev node",
+            "killall node",
+            "pkill -0 -u dev",
+            "pkill -P 12",
+            "pkill -u dev -t pts/1",
+        ]);
     }
 }

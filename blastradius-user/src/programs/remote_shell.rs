@@ -2,9 +2,11 @@
 
 use std::rc::Rc;
 
+use blastradius_common::RuleId;
+
 use crate::policy::effect::Base;
 use crate::programs::options::{Grammar, Parsed, flag, value};
-use crate::programs::{Call, Dialect, Machine, Program, Surroundings, shells, words};
+use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, shells, words};
 use crate::shell::value::Field;
 
 /// The family's programs.
@@ -129,10 +131,17 @@ fn ansible(call: &Call<'_>, machine: &mut dyn Machine) {
     }
     let module = parsed.known("module-name");
     let runs = matches!(module.as_deref(), None | Some("command" | "shell" | "raw" | "win_shell"));
-    if let (true, Some(text), Some(hosts)) = (runs, parsed.value("args"), parsed.operands.first()) {
-        machine.run_text(&text.text, Dialect::Posix, Vec::new(), there(hosts));
+    let (Some(arguments), Some(hosts)) = (parsed.value("args"), parsed.operands.first()) else { return };
+    if runs {
+        machine.run_text(&arguments.text, Dialect::Posix, Vec::new(), there(hosts));
+    } else if words::lead(&arguments.text).split_whitespace().any(|word| TAKES_AWAY.contains(&word)) {
+        let what = "a module removes what it names";
+        acts::thing(machine, RuleId::RemoteResource, what, hosts.source.to_string());
     }
 }
+
+/// Arguments by which a module of ansible(1) removes something: `state=absent` of file, user, apt.
+const TAKES_AWAY: &[&str] = &["state=absent", "state=removed", "state=purged", "purge=yes", "delete=yes"];
 
 /// salt(1): `salt TARGET cmd.run TEXT`.
 fn salt(call: &Call<'_>, machine: &mut dyn Machine) {

@@ -8,6 +8,7 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     super::backups::PROGRAMS,
     super::cp::PROGRAMS,
     super::dd::PROGRAMS,
+    super::editors::PROGRAMS,
     super::fd::PROGRAMS,
     super::find::PROGRAMS,
     super::list::PROGRAMS,

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use crate::policy::effect::Base;
 use crate::programs::options::{Grammar, Parsed, flag, optional, value};
-use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts, shells, table, words};
+use crate::programs::{Call, Dialect, Machine, Program, Surroundings, acts, shells, table, words};
 use crate::shell::value::Field;
 
 /// One wrapper.
@@ -528,17 +528,8 @@ pub const SPECIAL: &[(&str, Program)] = &[
     ("at", at),
     ("batch", at),
     ("capsh", capsh),
-    ("vim", editor),
-    ("vi", editor),
-    ("nvim", editor),
-    ("ex", editor),
-    ("view", editor),
-    ("ex", line_editor),
-    ("ed", line_editor),
-    ("red", line_editor),
     ("gdb", debugger),
     ("lldb", debugger),
-    ("emacs", emacs),
 ];
 
 /// env(1) of coreutils; `P`, `L` and `U` are FreeBSD's.
@@ -729,59 +720,6 @@ fn at(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
-static EDITOR: Grammar = Grammar::new(&[
-    value("c", "cmd"),
-    value("SuUiTWw", ""),
-    // Behind `-e` it means silence, elsewhere a file of commands follows.
-    optional("s", ""),
-    flag("eEnRmMbldvVyZNAHFr", "clean|noplugin|headless|not-a-term|embed"),
-])
-.plus();
-
-/// Ex commands that run a shell: `vim -c ':!rm x'`.
-fn editor(call: &Call<'_>, machine: &mut dyn Machine) {
-    let parsed = EDITOR.read(call.args);
-    let plus = call.args.iter().filter(|word| words::lead(&word.text).starts_with('+'));
-    let commands: Vec<Field> =
-        parsed.values("c").cloned().chain(plus.map(|word| words::without_prefix(word, 1))).collect();
-    for command in commands {
-        delete_by_function(machine, &command);
-        let lead = words::lead(&command.text);
-        let colons = lead.len() - lead.trim_start_matches([':', ' ']).len();
-        let behind = lead.get(colons..).unwrap_or_default();
-        let bang = ["!", "silent !", "sil !", "silent! !", "r !", "read !", "w !", "%!"];
-        let Some(found) = bang.iter().find(|bang| behind.starts_with(**bang)) else { continue };
-        let text = words::without_prefix(&command, colons + found.len()).text;
-        machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
-    }
-}
-
-/// `:call delete("x", "rf")` of Vim's own functions.
-fn delete_by_function(machine: &mut dyn Machine, command: &Field) {
-    if let Some(known) = command.as_known()
-        && let Some((_, arguments)) = known.split_once("call delete(")
-        && let Some(name) = first_quoted(arguments)
-    {
-        let recursive = arguments.contains("rf");
-        acts::remove(machine, &Field::literal(name), recursive);
-    }
-}
-
-/// What stands between the first pair of quotes.
-fn first_quoted(text: &str) -> Option<&str> {
-    let (_, behind) = text.split_once(['"', '\''])?;
-    behind.split(['"', '\'']).next()
-}
-
-/// ed(1), and ex(1) with its commands on standard input: `!TEXT` has a shell run text.
-fn line_editor(_: &Call<'_>, machine: &mut dyn Machine) {
-    let Input::Text(text) = machine.stdin() else { return };
-    let Some(known) = text.as_known() else { return };
-    for line in known.lines().filter_map(|line| line.trim_start().strip_prefix('!')) {
-        machine.run_text(&machine_text(line), Dialect::Posix, Vec::new(), Surroundings::default());
-    }
-}
-
 /// gdb(1), lldb(1): commands that hand the rest of the line to a shell.
 fn debugger(call: &Call<'_>, machine: &mut dyn Machine) {
     const EX: &[&str] = &["-ex", "--ex", "-iex", "--iex", "-eval-command", "--eval-command", "-o", "-O"];
@@ -793,29 +731,6 @@ fn debugger(call: &Call<'_>, machine: &mut dyn Machine) {
         {
             let text = words::without_prefix(&pair[1], shell.len()).text;
             machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
-        }
-    }
-}
-
-/// `emacs --batch --eval '(shell-command "TEXT")'`, and Lisp's own removal.
-fn emacs(call: &Call<'_>, machine: &mut dyn Machine) {
-    let code = call.args.iter().filter_map(Field::as_known).filter(|word| word.contains('('));
-    for code in code.map(std::borrow::Cow::into_owned).collect::<Vec<_>>() {
-        for form in code.split('(').skip(1) {
-            let name = form.split_whitespace().next().unwrap_or_default();
-            let Some(argument) = first_quoted(form) else { continue };
-            match name {
-                "shell-command"
-                | "shell-command-to-string"
-                | "call-process-shell-command"
-                | "async-shell-command" => {
-                    let text = machine_text(argument);
-                    machine.run_text(&text, Dialect::Posix, Vec::new(), Surroundings::default());
-                }
-                "delete-directory" => acts::remove(machine, &Field::literal(argument), true),
-                "delete-file" => acts::remove(machine, &Field::literal(argument), false),
-                _ => {}
-            }
         }
     }
 }
@@ -895,7 +810,6 @@ mod tests {
             "hyperfine -w 3 'rm -rf x'",
             "entr -s 'rm -rf x'",
             "start-stop-daemon --start --exec rm -- -rf x",
-            "vim -c ':!rm -rf x' -c ':q'",
             "gdb -batch -ex run --args rm -rf x",
             "gdb -batch -ex 'shell rm -rf x'",
             "hyperfine --prepare 'rm -rf x'",
@@ -929,7 +843,6 @@ mod tests {
             "run-parts --test d",
             "at -l",
             "start-stop-daemon --stop --exec rm",
-            "vim -c ':q' x",
         ] {
             runs(line, &[]);
         }

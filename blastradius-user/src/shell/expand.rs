@@ -485,10 +485,8 @@ impl Evaluator<'_> {
         let cwd = if pattern.starts_with('/') { Some(Rc::default()) } else { self.settled_cwd() };
         let Some(cwd) = cwd else { return Ok(None) };
         self.tick(4)?;
-        let mut spent = self.glob_spent();
-        let found = glob::look_up(&self.world, &cwd, &pattern, self.state.flags, &mut spent);
-        self.set_glob_spent(spent);
-        Ok(Some(Rc::new(found?)))
+        let found = glob::look_up(&self.world, &cwd, &pattern, self.state.flags, &mut self.listings)?;
+        Ok(Some(Rc::new(found)))
     }
 
     /// The directory that a glob ranges over. Where it is one of a few (a `cd` that may fail), the present command is

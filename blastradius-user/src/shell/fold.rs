@@ -102,6 +102,9 @@ pub(crate) fn side_effects(evaluator: &mut Evaluator<'_>, name: &str, args: &[Fi
         for field in operands(args, "mZ") {
             let base = evaluator.state.cwd.clone();
             let Some(path) = evaluator.path_of(field, &base) else { continue };
+            if !evaluator.climbs_as_written(field, &base) {
+                continue;
+            }
             evaluator.made_again(&path);
             if matches!(evaluator.world.look(&path), Look::Absent) {
                 evaluator.born(path, parents);

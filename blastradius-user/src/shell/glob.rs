@@ -1,6 +1,8 @@
 //! Globs against the file system that the world shows.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use super::limits::{Eval, GLOB_ENTRIES, GLOB_MATCHES, Limit, Stop};
 use super::pattern::{self, Pattern};
@@ -11,13 +13,57 @@ use super::world::{Kind, Look, World};
 /// Directories that `**` enters at most.
 const MAX_WALK: usize = 2000;
 
-/// Looks a pattern up. `cwd`: where a relative pattern starts; `spent`: entries that earlier globs looked at.
+/// Entries of directories that are kept, so that a directory which many globs range over is read once.
+const KEPT: usize = 1 << 16;
+
+/// A directory's entries.
+type Listing = Rc<[(String, Kind)]>;
+
+/// What the globs of one evaluation have seen so far: the machine does not change while a text is only read.
+#[derive(Debug, Default)]
+pub(crate) struct Listings {
+    /// Entries that were looked at, whether the directory was read for it or had been kept.
+    spent: u64,
+    kept: Vec<(PathBuf, Listing)>,
+    entries: usize,
+}
+
+impl Listings {
+    /// The entries of a directory; none if it cannot be read.
+    fn of(&mut self, world: &dyn World, dir: &Path) -> Eval<Listing> {
+        let left = GLOB_ENTRIES.saturating_sub(self.spent);
+        if left == 0 {
+            return Err(Stop(Limit::WorldCalls));
+        }
+        let listing = match self.kept.iter().find(|(kept, _)| kept == dir) {
+            Some((_, listing)) => listing.clone(),
+            None => self.read(world, dir, usize::try_from(left).unwrap_or(usize::MAX)),
+        };
+        self.spent += listing.len() as u64 + 1;
+        Ok(listing)
+    }
+
+    fn read(&mut self, world: &dyn World, dir: &Path, limit: usize) -> Listing {
+        let entries = world.read_dir(dir, limit).unwrap_or_default();
+        let text =
+            |name: OsString| name.into_string().unwrap_or_else(|name| name.to_string_lossy().into_owned());
+        let listing: Listing = entries.into_iter().map(|(name, kind)| (text(name), kind)).collect();
+        // What the limit cut off is not the directory.
+        if listing.len() < limit && self.entries + listing.len() < KEPT {
+            self.entries += listing.len() + 1;
+            self.kept.push((dir.to_owned(), listing.clone()));
+        }
+        listing
+    }
+}
+
+/// Looks a pattern up. `cwd`: where a relative pattern starts.
 pub(crate) fn look_up(
     world: &dyn World,
     cwd: &Path,
     pattern: &str,
     flags: Flags,
-    spent: &mut u64,
+    listings: &mut Listings,
 ) -> Eval<Glob> {
     let extglob = pattern.contains('(');
     let components: Vec<&str> = split_components(pattern);
@@ -34,7 +80,7 @@ pub(crate) fn look_up(
     let rest = &components[first_wild..];
     let trailing = pattern.ends_with('/');
     let shown = rest.join("/") + if trailing { "/" } else { "" };
-    let mut walk = Walk { world, flags, extglob, spent, matches: Vec::new(), count: 0, trailing };
+    let mut walk = Walk { world, flags, extglob, listings, matches: Vec::new(), count: 0, trailing };
     walk.enter(&base, &prefix, rest)?;
     let Walk { mut matches, count, .. } = walk;
     matches.sort_unstable();
@@ -65,7 +111,7 @@ struct Walk<'a> {
     world: &'a dyn World,
     flags: Flags,
     extglob: bool,
-    spent: &'a mut u64,
+    listings: &'a mut Listings,
     matches: Vec<String>,
     count: usize,
     trailing: bool,
@@ -80,7 +126,7 @@ impl Walk<'_> {
         if !pattern::has_wildcard(part, self.extglob) {
             let name = pattern::unescape(part);
             let path = normal_join(dir, &name);
-            *self.spent += 1;
+            self.listings.spent += 1;
             if name == "." || name == ".." || !matches!(self.world.look(&path), Look::Absent) {
                 self.enter(&path, &format!("{prefix}{name}/"), deeper)?;
             }
@@ -91,8 +137,8 @@ impl Walk<'_> {
         }
         let pattern = Pattern::new(part, self.extglob).fold_case(self.flags.nocaseglob);
         let keep_dirs_only = !deeper.is_empty() || self.trailing;
-        for (name, kind) in self.entries(dir)? {
-            if (keep_dirs_only && kind == Kind::File) || !pattern.matches_name(&name, self.flags.dotglob) {
+        for (name, kind) in self.listings.of(self.world, dir)?.iter() {
+            if (keep_dirs_only && *kind == Kind::File) || !pattern.matches_name(name, self.flags.dotglob) {
                 continue;
             }
             if deeper.is_empty() {
@@ -102,7 +148,7 @@ impl Walk<'_> {
                     self.matches.push(format!("{prefix}{name}{slash}"));
                 }
             } else {
-                self.enter(&dir.join(&name), &format!("{prefix}{name}/"), deeper)?;
+                self.enter(&dir.join(name), &format!("{prefix}{name}/"), deeper)?;
             }
         }
         Ok(())
@@ -120,13 +166,13 @@ impl Walk<'_> {
             } else if !deeper.is_empty() {
                 self.enter(&dir, &prefix, deeper)?;
             }
-            for (name, kind) in self.entries(&dir)? {
+            for (name, kind) in self.listings.of(self.world, &dir)?.iter() {
                 if name.starts_with('.') && !self.flags.dotglob {
                     continue;
                 }
                 match kind {
                     Kind::Directory if queue.len() < MAX_WALK => {
-                        queue.push((dir.join(&name), format!("{prefix}{name}/")));
+                        queue.push((dir.join(name), format!("{prefix}{name}/")));
                     }
                     _ if deeper.is_empty() => self.found(&format!("{prefix}{name}")),
                     _ => {}
@@ -134,17 +180,6 @@ impl Walk<'_> {
             }
         }
         Ok(())
-    }
-
-    fn entries(&mut self, dir: &Path) -> Eval<Vec<(String, Kind)>> {
-        let left = GLOB_ENTRIES.saturating_sub(*self.spent);
-        if left == 0 {
-            return Err(Stop(Limit::WorldCalls));
-        }
-        let limit = usize::try_from(left).unwrap_or(usize::MAX);
-        let entries = self.world.read_dir(dir, limit).unwrap_or_default();
-        *self.spent += entries.len() as u64 + 1;
-        Ok(entries.into_iter().map(|(name, kind)| (name.to_string_lossy().into_owned(), kind)).collect())
     }
 
     fn found(&mut self, path: &str) {

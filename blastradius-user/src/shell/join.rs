@@ -63,11 +63,7 @@ fn with_files_of(mut state: State, other: &State) -> State {
         return state;
     }
     let files = Rc::make_mut(&mut state.files);
-    for path in &other.files.born {
-        if !files.born.contains(path) {
-            files.born.push(path.clone());
-        }
-    }
+    files.born.extend(&other.files.born);
     for path in &other.files.gone {
         if !files.gone.contains(path) {
             files.gone.push(path.clone());
@@ -83,19 +79,11 @@ fn with_files_of(mut state: State, other: &State) -> State {
             files.moves.push(moved.clone());
         }
     }
-    for path in &other.files.old {
-        if !files.old.contains(path) {
-            files.old.push(path.clone());
-        }
-    }
+    files.old.extend(&other.files.old);
     for (link, target) in &other.files.targets {
         files.targets.entry(link.clone()).or_insert_with(|| target.clone());
     }
-    for path in &other.files.links {
-        if !files.links.contains(path) {
-            files.links.push(path.clone());
-        }
-    }
+    files.links.extend(&other.files.links);
     for (path, from) in &other.files.fetched {
         files.fetched.insert(path.clone(), from.clone());
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `parse`, `pieces`, `lower`, `syntax` | what commands is the text made of? |
 //! | `lexical`, `word`, `brace` | what parts is a word made of? |
-//! | `value`, `state`, `join` | what is known at this point? |
+//! | `value`, `state`, `places`, `join` | what is known at this point? |
 //! | `expand`, `parameter`, `pattern`, `glob`, `arith` | what arguments does a word give? |
 //! | `eval`, `builtins`, `fold` | what does a command do, and what is known after it? |
 //! | `limits` | when is it too much? |
@@ -26,6 +26,7 @@ mod parameter;
 mod parse;
 mod pattern;
 mod pieces;
+mod places;
 mod roomy;
 mod state;
 mod syntax;

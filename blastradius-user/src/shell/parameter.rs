@@ -5,11 +5,11 @@ use std::rc::Rc;
 use super::arith;
 use super::eval::{Choice, Evaluator, Read};
 use super::expand::{Frag, Frags, Purpose};
-use super::limits::{Eval, PATTERN_WORK};
+use super::limits::{Eval, PATTERN_WORK, VALUE_BYTES};
 use super::pattern::Pattern;
 use super::state::{Fact, Facts, Kind, Positional, Shape, Val};
 use super::syntax::{Param, ParamOp, Part, ReplaceHow, Subscript, Word};
-use super::value::{Abstract, Cause, Hole, Piece};
+use super::value::{Abstract, Builder, Cause, Hole, Piece};
 use super::world::World;
 use crate::programs::Dialect;
 
@@ -528,8 +528,7 @@ impl Evaluator<'_> {
         if pattern.longest().is_none() && square > 4 * PATTERN_WORK {
             return Ok(derived(value, name));
         }
-        let mut out = Abstract::default();
-        let mut kept = String::new();
+        let mut out = Builder::default();
         let mut at = 0;
         let mut done = false;
         while at <= chars.len() {
@@ -549,30 +548,26 @@ impl Evaluator<'_> {
             }
             match end {
                 Some(end) => {
-                    // Plain text goes on in the same stretch: joining it to what is there each time would square the length.
-                    match with.as_plain() {
-                        Some(plain) => kept.push_str(plain),
-                        None => {
-                            out.push_text(&kept);
-                            kept.clear();
-                            out.push(&with);
-                        }
-                    }
+                    out.push(&with);
                     done = true;
                     if end == at && at < chars.len() {
-                        kept.push(chars[at]);
+                        out.push_letter(chars[at]);
                     }
                     at = end.max(at + usize::from(end == at));
                 }
                 None => {
-                    kept.extend(chars.get(at));
+                    if let Some(letter) = chars.get(at) {
+                        out.push_letter(*letter);
+                    }
                     at += 1;
                 }
             }
-            self.work.expand(kept.len())?;
+            if out.length() > VALUE_BYTES {
+                break;
+            }
         }
-        out.push_text(&kept);
-        self.work.expand(super::eval::Said::length(&out))?;
+        self.work.expand(out.length())?;
+        let out = out.finish();
         if out.pieces.is_empty() {
             return Ok(remainder("", value, name));
         }

@@ -92,6 +92,9 @@ impl Pattern {
         if let [Node::Star] = self.nodes.as_slice() {
             return true;
         }
+        if !self.fold_case && !self.nodes.iter().any(|node| matches!(node, Node::Ext { .. })) {
+            return matches_plain(&self.nodes, text);
+        }
         let chars = self.chars(text);
         self.ends(&chars, 0)[chars.len()]
     }
@@ -132,6 +135,50 @@ impl Pattern {
         let mut from = vec![false; text.len() + 1];
         from[start] = true;
         advance(&self.nodes, text, from, self.fold_case)
+    }
+}
+
+/// Whether the whole text matches nodes without extended forms. A directory of a million entries is matched name by
+/// name, so nothing is set aside here: where a node does not fit, the last star takes one character more, and the stars
+/// before it need not be tried again. The cost is bounded by the product of both lengths all the same.
+fn matches_plain(nodes: &[Node], text: &str) -> bool {
+    let (mut node, mut rest) = (0, text);
+    // Behind the last star: the node, and the text that the star has not yet taken.
+    let mut resume: Option<(usize, &str)> = None;
+    loop {
+        let next = nodes.get(node);
+        if matches!(next, Some(Node::Star)) {
+            node += 1;
+            resume = Some((node, rest));
+            continue;
+        }
+        let mut letters = rest.chars();
+        match (next, letters.next()) {
+            (None, None) => return true,
+            (Some(one), Some(letter)) if takes(one, letter) => {
+                node += 1;
+                rest = letters.as_str();
+                continue;
+            }
+            _ => {}
+        }
+        let Some((behind, untaken)) = resume else { return false };
+        let mut letters = untaken.chars();
+        if letters.next().is_none() {
+            return false;
+        }
+        (node, rest) = (behind, letters.as_str());
+        resume = Some((node, rest));
+    }
+}
+
+/// Whether a node for one character takes this one.
+fn takes(node: &Node, letter: char) -> bool {
+    match node {
+        Node::Char(c) => *c == letter,
+        Node::Any => true,
+        Node::Set { negated, items } => set_matches(items, letter, false) != *negated,
+        Node::Star | Node::Ext { .. } => false,
     }
 }
 
@@ -426,6 +473,21 @@ mod tests {
             ("[", "[", true),
         ] {
             assert_eq!(matches(pattern, text), expected, "{pattern} against {text:?}");
+        }
+    }
+
+    #[test]
+    fn the_short_way_for_plain_patterns_matches_the_same() {
+        let patterns =
+            ["", "*", "a*b", "*a*", "*a", "a*", "?", "??*", "[ab]*[!a]", "*ab*ab", "*a?b*", "\\*a", "ä*"];
+        let texts = ["", "a", "b", "ab", "aab", "abab", "abcab", "*a", "äb", "bbbab", "aXb", "ababa"];
+        for pattern in patterns {
+            let pattern = Pattern::new(pattern, false);
+            for text in texts {
+                let chars: Vec<char> = text.chars().collect();
+                let long = pattern.ends(&chars, 0)[chars.len()];
+                assert_eq!(pattern.matches(text), long, "{pattern:?} against {text:?}");
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use smallvec::SmallVec;
 
+use super::places::Places;
 use super::syntax::Statement;
 use super::value::{Abstract, Cause, Hole, Piece};
 use crate::policy::effect::Base;
@@ -204,17 +205,17 @@ pub(crate) enum Positional {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
     /// Objects that were not there before and that the text has made.
-    pub(crate) born: Vec<PathBuf>,
+    pub(crate) born: Places,
     /// What the text has written into files; `None`: something unknown.
     pub(crate) contents: BTreeMap<PathBuf, Option<Abstract>>,
     /// Files that hold what came from another machine, with the command that fetched it.
     pub(crate) fetched: BTreeMap<PathBuf, Rc<str>>,
     /// Links that the text has made: operands below them are somewhere else.
-    pub(crate) links: Vec<PathBuf>,
+    pub(crate) links: Places,
     /// Where those lead whose target is known.
     pub(crate) targets: BTreeMap<PathBuf, PathBuf>,
     /// Places that the text has moved something into which was there before.
-    pub(crate) old: Vec<PathBuf>,
+    pub(crate) old: Places,
     /// Directories that the text has removed or moved away, and has not made again.
     pub(crate) gone: Vec<PathBuf>,
     /// What the text has moved: the operand, where it was read, and where it is now.
@@ -233,9 +234,24 @@ impl Files {
     /// Whether the text made `path` or a directory above it. Neither may hold a `..`.
     pub(crate) fn is_born(&self, path: &Path) -> bool {
         !path.components().any(|part| part == std::path::Component::ParentDir)
-            && self.born.iter().any(|born| path.starts_with(born))
-            && !self.links.iter().any(|link| path.starts_with(link) && path != link)
-            && !self.old.iter().any(|old| path.starts_with(old) || old.starts_with(path))
+            && self.born.hold(path)
+            && !self.links.hold_below(path)
+            && !self.old.hold(path)
+            && !self.old.lie_in(path)
+    }
+
+    /// How much there is to copy.
+    pub(crate) fn len(&self) -> usize {
+        let Self { born, contents, fetched, links, targets, old, gone, moves, places } = self;
+        born.len()
+            + contents.len()
+            + fetched.len()
+            + links.len()
+            + targets.len()
+            + old.len()
+            + gone.len()
+            + moves.len()
+            + places.len()
     }
 }
 
@@ -289,7 +305,10 @@ impl State {
     }
 
     pub(crate) fn bind(&mut self, name: &str, var: Var) {
-        Rc::make_mut(&mut self.vars).insert(name.into(), var);
+        // `read "$X"` of what is not known: no variable has no name.
+        if !name.is_empty() {
+            Rc::make_mut(&mut self.vars).insert(name.into(), var);
+        }
     }
 
     /// Follows `declare -n`.

@@ -383,3 +383,74 @@ fn exact_argv_is_not_expanded() {
     let evaluation = evaluate_argv(&argv, &machine(), &Options::default());
     assert_eq!(evaluation.effects.len(), 3);
 }
+
+#[test]
+fn words_that_end_within_a_quote_or_a_substitution_get_an_answer() {
+    for text in [
+        "{<(",
+        "rm -rf {a,<(",
+        "cat <<E\n$[\u{e9}\nE\nrm x",
+        "echo $((1+$[\u{e9}))",
+        "x=$[\u{e9}; rm x",
+        "rm ${x[\u{e9}",
+        "rm >(",
+        "while read \u{fffd}; do r; done; f() { s; }; f; rm \"$(f)\"",
+    ] {
+        evaluate(text);
+    }
+}
+
+#[test]
+fn an_array_grows_in_its_own_shell_only() {
+    assert_eq!(removed("x=(a); x+=(\"${x[0]}b\" c); rm \"${x[@]}\""), ["a", "ab", "c"]);
+    assert_eq!(removed("x=(a); (x+=(b); rm \"${x[@]}\"); rm \"${x[0]}\" \"${#x[@]}\""), ["a", "b", "a", "1"]);
+    assert_eq!(
+        removed("x=(a); x[1]=b; y=(\"${x[@]}\"); x[0]=c; rm \"${x[@]}\" \"${y[@]}\""),
+        ["c", "b", "a", "b"]
+    );
+    assert_eq!(removed("declare -A x; x[k]=a; x[l]=b; rm \"${x[k]}\" \"${x[l]}\""), ["a", "b"]);
+    assert_eq!(removed("readonly x=(a); x+=(b); rm \"${x[@]}\""), ["a"]);
+}
+
+#[test]
+fn what_is_printed_or_replaced_letter_by_letter_counts_once() {
+    let work = |text: &str| {
+        let evaluation = evaluate(text);
+        assert!(evaluation.problems.is_empty(), "{:?}", evaluation.problems);
+        evaluation.work.bytes
+    };
+    let text = "line of text\n".repeat(1_000);
+    assert!(work(&format!("x='{text}'; y=${{x//$'\\n'/, }}; echo \"$y\"")) < 200_000);
+    assert!(work(&format!("x=$(printf '%s\\n' {})", "word ".repeat(4_000))) < 200_000);
+}
+
+#[test]
+fn what_is_made_above_the_directory_is_left_out_unless_a_link_leads_elsewhere() {
+    let machine = machine().link("/home/dev/proj/away", "/srv/x").dir("/srv/x");
+    let left = |text: &str| {
+        let effects = evaluate_on(&machine, text).effects;
+        let removes = |located: &&crate::policy::effect::Located| {
+            matches!(located.effect, Effect::Path { act: Act::Remove { .. }, .. })
+        };
+        effects.iter().filter(removes).count()
+    };
+    for text in [
+        "mkdir ../new && rm -rf ../new",
+        "mkdir -p ../new/x && rm -rf ../new/x/y ./../new",
+        "cp -r build ../new && rm -rf ../new",
+        "mkdir ../new; cd ../new && rm -rf ../new/x",
+        "mkdir new && rm -rf build/../new",
+    ] {
+        assert_eq!(left(text), 0, "{text}");
+    }
+    for text in [
+        "mkdir ../new && rm -rf ../other",
+        "cd away && mkdir ../new && rm -rf ../new",
+        "mkdir new && rm -rf away/../new",
+        "mkdir away/../new; rm -rf new",
+        "ln -s /srv/x l; mkdir new; rm -rf l/../new",
+        "mkdir ../new && rm -rf ../new/../../other",
+    ] {
+        assert!(left(text) >= 1, "{text}");
+    }
+}

@@ -187,6 +187,70 @@ impl Abstract {
     }
 }
 
+/// A text that is put together from many parts. What is known of it is copied once: appending to an [`Abstract`] copies
+/// what is there already, and the square of a long text is too much.
+#[derive(Debug, Default)]
+pub struct Builder {
+    done: Abstract,
+    /// Known text behind what is done.
+    tail: String,
+    length: usize,
+}
+
+impl Builder {
+    /// Appends known text.
+    pub fn push_text(&mut self, text: &str) {
+        self.length += text.len();
+        self.tail.push_str(text);
+    }
+
+    /// Appends a known letter.
+    pub fn push_letter(&mut self, letter: char) {
+        self.length += letter.len_utf8();
+        self.tail.push(letter);
+    }
+
+    /// Appends another text.
+    pub fn push(&mut self, other: &Abstract) {
+        for piece in &other.pieces {
+            self.push_piece(piece);
+        }
+    }
+
+    /// Appends a piece.
+    pub fn push_piece(&mut self, piece: &Piece) {
+        match piece {
+            Piece::Text(text) => self.push_text(text),
+            Piece::Nothing(_) | Piece::Hole(_) => {
+                self.length += 1;
+                self.settle();
+                self.done.pieces.push(piece.clone());
+            }
+        }
+    }
+
+    /// The bytes that have been appended; what is not known counts as one.
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// Whether nothing has been appended.
+    pub fn is_empty(&self) -> bool {
+        self.length == 0
+    }
+
+    /// The text.
+    pub fn finish(mut self) -> Abstract {
+        self.settle();
+        self.done
+    }
+
+    fn settle(&mut self) {
+        self.done.push_text(&self.tail);
+        self.tail.clear();
+    }
+}
+
 /// What a glob of the text matched on the file system that the [`World`](super::world::World) shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Glob {

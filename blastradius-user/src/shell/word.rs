@@ -148,7 +148,7 @@ impl Parser<'_> {
                 b'\\' => self.escape(),
                 b'\'' => {
                     let end = skip_single(self.bytes(), self.at);
-                    let inner = &self.src[self.at + 1..end.max(self.at + 2).min(self.src.len() + 1) - 1];
+                    let inner = within(self.src, self.at + 1..end, '\'');
                     self.at = end;
                     if inner.is_empty() { self.push_empty_quotes() } else { self.push_text(inner, true) }
                 }
@@ -175,7 +175,7 @@ impl Parser<'_> {
                 b'~' if tilde_now => self.tilde(assignment),
                 byte @ (b'<' | b'>') if self.bytes().get(self.at + 1) == Some(&b'(') => {
                     let end = skip_paren(self.bytes(), self.at + 1, 0);
-                    let code = code(&self.src[self.at + 2..end - 1], &self.src[self.at..end]);
+                    let code = code(within(self.src, self.at + 2..end, ')'), &self.src[self.at..end]);
                     self.at = end;
                     self.push_part(Part::Process { code, input: byte == b'<' });
                 }
@@ -316,7 +316,7 @@ impl Parser<'_> {
             b'(' => self.dollar_paren(quoted),
             b'[' => {
                 let end = skip_bracket(self.bytes(), start + 1, 0);
-                let inner = &self.src[start + 2..end.max(start + 3) - 1];
+                let inner = within(self.src, start + 2..end, ']');
                 let text = Box::new(parse(inner, Context::Arithmetic));
                 self.at = end;
                 self.push_part(Part::Arith { text, quoted });
@@ -473,7 +473,7 @@ fn parse_reference(text: &str) -> Option<(Rc<str>, Option<Subscript>, &str)> {
         return Some((name.into(), None, rest));
     }
     let end = skip_bracket(rest.as_bytes(), 0, 0);
-    let inner = rest[1..end].strip_suffix(']')?;
+    let inner = rest.get(1..end)?.strip_suffix(']')?;
     let subscript = match inner {
         "@" => Subscript::At,
         "*" => Subscript::Star,
@@ -662,4 +662,11 @@ pub(crate) fn decode_escape(src: &[u8], at: usize, out: &mut Vec<u8>, ansi: bool
         byte => out.extend_from_slice(&[b'\\', byte]),
     }
     at + 1
+}
+
+/// What stands between an opening and its closing sign. Where the text ends first, as a word out of its context may, it
+/// reaches to the end.
+fn within(src: &str, stretch: std::ops::Range<usize>, close: char) -> &str {
+    let inner = src.get(stretch).unwrap_or_default();
+    inner.strip_suffix(close).unwrap_or(inner)
 }

@@ -154,6 +154,12 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// `puts %q(x)`: behind a name and a blank, what is glued to its sign is an argument without parentheses.
+    fn may_be_argument(&self) -> bool {
+        let before = self.code.get(..self.at).unwrap_or_default();
+        matches!(self.tokens.last(), Some(Token::Name(_))) && before.ends_with([' ', '\t'])
+    }
+
     /// `<<WORD`, `<<"WORD"`, `<<~WORD` (Perl, Ruby), `<<<WORD` (PHP): the body stands behind this line.
     fn heredoc(&mut self) -> bool {
         let open = self.language.heredocs;
@@ -296,7 +302,7 @@ impl<'a> Lexer<'a> {
             || open.is_whitespace()
             || "_,;)=\\$".contains(open)
             || arrow
-            || percent && !(glued && self.at_operand())
+            || percent && !(glued && (self.at_operand() || self.may_be_argument()))
         {
             return false;
         }
@@ -423,8 +429,8 @@ impl<'a> Lexer<'a> {
             return false;
         }
         let mut end = start + length;
-        // Ruby's `delete?` and `save!`, but not `x!=y`.
-        if self.language.name == "ruby" {
+        // `delete?` and `save!` of Ruby and Elixir, but not `x!=y`.
+        if matches!(self.language.name, "ruby" | "elixir") {
             let tail = rest.get(end..).unwrap_or_default();
             if tail.starts_with(['?', '!']) && !tail.get(1..).is_some_and(|next| next.starts_with('=')) {
                 end += 1;

@@ -51,6 +51,9 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("luajit", lua),
     ("Rscript", r),
     ("R", r),
+    ("julia", julia),
+    ("elixir", elixir),
+    ("iex", elixir),
     ("awk", awk::awk),
     ("gawk", awk::awk),
     ("mawk", awk::awk),
@@ -398,6 +401,44 @@ fn lua(call: &Call<'_>, machine: &mut dyn Machine) {
     }
     if codes.is_empty() && !parsed.has("v") || !parsed.rest.is_empty() {
         runs_rest(parsed.rest, &tables::LUA, machine);
+    }
+}
+
+/// julia(1): `-e CODE`, `-E CODE`, or a script.
+fn julia(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar = Grammar::new(&[
+        value("eE", "eval|print"),
+        value("LJtpCO", "load|sysimage|threads|procs"),
+        optional("", "project|optimize"),
+        flag("iqv", "quiet|banner|history-file"),
+    ])
+    .in_order();
+    evaluated(&GRAMMAR, &tables::JULIA, call, machine);
+}
+
+/// elixir(1), iex(1): `-e CODE`, `--eval CODE`, or a script.
+fn elixir(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar = Grammar::new(&[
+        value("e", "eval"),
+        value("rSp", "require|app|erl|cookie|name|sname|pa|pz"),
+        flag("v", "no-halt|logger-otp-reports"),
+    ])
+    .in_order();
+    evaluated(&GRAMMAR, &tables::ELIXIR, call, machine);
+}
+
+/// An interpreter whose option `eval` holds code, or else whose first operand is a script.
+fn evaluated(grammar: &Grammar, language: &'static Language, call: &Call<'_>, machine: &mut dyn Machine) {
+    let parsed = grammar.read(call.args);
+    if parsed.informs() {
+        return;
+    }
+    let codes: Vec<Field> = parsed.values("eval").cloned().collect();
+    for code in &codes {
+        runs(&code.text, language, parsed.rest, machine);
+    }
+    if codes.is_empty() {
+        runs_rest(parsed.rest, language, machine);
     }
 }
 

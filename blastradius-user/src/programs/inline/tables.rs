@@ -539,6 +539,57 @@ pub(super) static R: Language = Language {
     ..PLAIN
 };
 
+pub(super) static JULIA: Language = Language {
+    name: "julia",
+    line_comments: &["#"],
+    block_comments: &[("#=", "=#")],
+    command_quote: Some('`'),
+    bare_calls: true,
+    functions: &[
+        ("rm", Meaning::Remove { recursive: true }),
+        ("mv", Meaning::Move),
+        ("cp", Meaning::CopyTo),
+        ("write", Meaning::Truncate),
+        ("joinpath", Meaning::Join),
+        ("homedir", Meaning::Home),
+        ("pwd", Meaning::Cwd),
+        ("cd", Meaning::Chdir),
+        ("mktempdir", Meaning::Fresh),
+        ("tempname", Meaning::Fresh),
+        ("tempdir", Meaning::Temporary),
+        ("println", Meaning::Print),
+        ("print", Meaning::Print),
+    ],
+    ..PLAIN
+};
+
+pub(super) static ELIXIR: Language = Language {
+    name: "elixir",
+    line_comments: &["#"],
+    bare_calls: true,
+    functions: &[
+        ("File.rm", REMOVE),
+        ("File.rm!", REMOVE),
+        ("File.rmdir", REMOVE),
+        ("File.rmdir!", REMOVE),
+        ("File.rm_rf", Meaning::Remove { recursive: true }),
+        ("File.rm_rf!", Meaning::Remove { recursive: true }),
+        ("File.rename", Meaning::Move),
+        ("File.rename!", Meaning::Move),
+        ("File.write", Meaning::Truncate),
+        ("File.write!", Meaning::Truncate),
+        ("File.cwd!", Meaning::Cwd),
+        ("System.shell", Meaning::Shell),
+        ("System.cmd", Meaning::ShellOrArgv),
+        ("System.user_home!", Meaning::Home),
+        ("System.tmp_dir!", Meaning::Temporary),
+        ("Path.join", Meaning::Join),
+        ("Path.expand", Meaning::ExpandUser),
+        ("IO.puts", Meaning::Print),
+    ],
+    ..PLAIN
+};
+
 /// awk has no calls that are looked up here; its tokens are read by their own walker.
 pub(super) static AWK: Language =
     Language { name: "awk", quotes: &[('"', Interpolation::None)], patterns: true, ..PLAIN };

@@ -309,6 +309,7 @@ fn perl_edits_its_operands_in_place() {
 
 #[test]
 fn ruby_deletes_what_its_literals_say() {
+    assert!(run("ruby", "-e", "puts %q(system 'rm -rf /'); puts %w[rm -rf /]").is_harmless());
     for (code, told) in [
         ("require 'fileutils'; FileUtils.rm_rf('/etc')", "remove-tree /etc"),
         ("FileUtils.rm_rf \"#{Dir.home}/x\"", "remove-tree /home/dev/x"),
@@ -353,6 +354,12 @@ fn php_and_lua_run_and_delete() {
     assert!(run("php", "-r", "echo 'unlink(\"/etc\")';").is_harmless());
     assert_eq!(run("lua", "-e", "os.remove('/etc/passwd')").told(), ["remove /etc/passwd"]);
     assert_eq!(run("lua", "-e", "os.execute('rm -rf ' .. '/')").sourced(), ["rm -rf /"]);
+    assert_eq!(run("julia", "-e", "rm(\"/etc\", recursive=true)").told(), ["remove-tree /etc"]);
+    assert_eq!(run("julia", "-e", "run(`rm -rf /etc`)").sourced(), ["rm -rf /etc"]);
+    assert!(run("julia", "-e", "println(\"rm -rf /\")").is_harmless());
+    assert_eq!(run("elixir", "-e", "File.rm_rf!(\"/etc\")").told(), ["remove-tree /etc"]);
+    assert_eq!(run("elixir", "-e", "System.cmd(\"rm\", [\"-rf\", \"/etc\"])").ran(), ["rm -rf /etc"]);
+    assert!(run("elixir", "-e", "IO.puts \"File.rm_rf!\"").is_harmless());
     assert!(run("lua", "-e", "-- os.remove('/etc')\nprint([[os.remove('/etc')]])").is_harmless());
 }
 

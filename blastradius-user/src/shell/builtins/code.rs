@@ -8,7 +8,7 @@ use crate::shell::eval::{Evaluator, field_value, look_through};
 use crate::shell::fold;
 use crate::shell::limits::Eval;
 use crate::shell::state::{Outcome, Val};
-use crate::shell::value::{Abstract, Cause, Field, Piece};
+use crate::shell::value::{Abstract, Builder, Cause, Field, Piece};
 use crate::shell::world::Look;
 
 /// Commands that print assignments and functions for the calling shell, and nothing else: what `eval "$(…)"` is for.
@@ -83,13 +83,14 @@ const SETUP_FILES: &[&str] = &[
 ];
 
 pub(super) fn eval(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Eval<Outcome> {
-    let mut text = Abstract::default();
+    let mut text = Builder::default();
     for (index, field) in args.iter().enumerate() {
         if index > 0 {
             text.push_text(" ");
         }
         text.push(&builtins::printed(field));
     }
+    let text = text.finish();
     if prints_environment(&text) {
         return Ok(Outcome::unknown());
     }

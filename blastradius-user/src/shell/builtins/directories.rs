@@ -90,7 +90,7 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
         let why = describe(&text, &field.source);
         let made = is_below_born_hole(&text);
         if made {
-            Rc::make_mut(&mut evaluator.state.files).places.push(why.clone());
+            evaluator.files_mut().places.push(why.clone());
         }
         return Ok(go(evaluator, Base::Unknown(why), made));
     };

@@ -7,7 +7,7 @@ use crate::shell::eval::Evaluator;
 use crate::shell::limits::Eval;
 use crate::shell::parameter::quote;
 use crate::shell::state::{Outcome, Val};
-use crate::shell::value::{Abstract, Field, Piece};
+use crate::shell::value::{Abstract, Builder, Field, Piece};
 use crate::shell::word::decode_escape;
 
 /// The text that an argument is when it is printed: a glob is its matches.
@@ -44,7 +44,7 @@ pub(super) fn echo(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
         }
         rest = tail;
     }
-    let mut out = Abstract::default();
+    let mut out = Builder::default();
     for (index, field) in rest.iter().enumerate() {
         if index > 0 {
             out.push_text(" ");
@@ -55,15 +55,15 @@ pub(super) fn echo(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> Ev
     if newline {
         out.push_text("\n");
     }
-    evaluator.print(Input::Text(out))?;
+    evaluator.print(Input::Text(out.finish()))?;
     Ok(Outcome::ok())
 }
 
-fn push_escaped(out: &mut Abstract, text: &Abstract) {
+fn push_escaped(out: &mut Builder, text: &Abstract) {
     for piece in &text.pieces {
         match piece {
             Piece::Text(text) => out.push_text(&unescape(text)),
-            other => out.pieces.push(other.clone()),
+            other => out.push_piece(other),
         }
     }
 }
@@ -124,17 +124,17 @@ pub(super) fn printf(evaluator: &mut Evaluator<'_>, _: &str, args: &[Field]) -> 
 
 /// The format, used as often as there are arguments. `None`: it is not modelled.
 fn format_all(evaluator: &mut Evaluator<'_>, format: &str, operands: &[Field]) -> Eval<Option<Abstract>> {
-    let mut out = Abstract::default();
+    let mut out = Builder::default();
     let mut rest = operands.iter().peekable();
     loop {
-        let before = rest.len();
+        let (before, length) = (rest.len(), out.length());
         if !format_once(format, &mut rest, &mut out) {
             return Ok(None);
         }
         evaluator.tick(1)?;
-        evaluator.work.expand(crate::shell::eval::Said::length(&out))?;
+        evaluator.work.expand(out.length() - length)?;
         if rest.len() == 0 || rest.len() == before {
-            return Ok(Some(out));
+            return Ok(Some(out.finish()));
         }
     }
 }
@@ -142,12 +142,12 @@ fn format_all(evaluator: &mut Evaluator<'_>, format: &str, operands: &[Field]) -
 fn format_once<'a>(
     format: &str,
     operands: &mut std::iter::Peekable<impl Iterator<Item = &'a Field>>,
-    out: &mut Abstract,
+    out: &mut Builder,
 ) -> bool {
     let src = format.as_bytes();
     let mut literal = Vec::new();
     let mut at = 0;
-    let flush = |literal: &mut Vec<u8>, out: &mut Abstract| {
+    let flush = |literal: &mut Vec<u8>, out: &mut Builder| {
         out.push_text(&String::from_utf8_lossy(literal));
         literal.clear();
     };

@@ -1,6 +1,6 @@
 //! The evaluation as programs see it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use super::redirect::is_below_born_hole;
@@ -9,10 +9,11 @@ use super::{Evaluator, Read};
 use crate::policy::effect::{Act, Base, Effect, Follow, PathTarget};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings};
 use crate::shell::limits::{Eval, Stop};
+use crate::shell::places::prefixes;
 use crate::shell::state::{Outcome, Val};
 use crate::shell::trace::What;
 use crate::shell::value::{Abstract, Field, Glob};
-use crate::shell::world::{Look, World};
+use crate::shell::world::{Kind, Look, World};
 
 /// What an abstract text looks like, for steps and for counting.
 pub(crate) struct Said;
@@ -140,8 +141,10 @@ impl<'w> Evaluator<'w> {
             None => self.path_of(&target.operand, &target.base),
         };
         let Some(place) = place else { return };
-        let through = self.state.files.targets.iter().find_map(|(link, leads)| {
-            let rest = place.strip_prefix(link).ok()?;
+        let targets = &self.state.files.targets;
+        let through = prefixes(&place, self.state.files.links.deepest()).find_map(|link| {
+            let leads = targets.get(&link)?;
+            let rest = place.strip_prefix(&link).ok()?;
             let reached = !rest.as_os_str().is_empty() || follows || target.operand.glob.is_some();
             reached.then(|| if rest.as_os_str().is_empty() { leads.clone() } else { leads.join(rest) })
         });
@@ -178,14 +181,36 @@ impl<'w> Evaluator<'w> {
             return self.state.files.is_born(&glob.base) && !glob.pattern.contains("..");
         }
         // A trailing slash on a link means another place; `..` does too.
-        let dotted = operand.text.known_prefix().split('/').any(|part| part == "..");
-        if dotted {
-            return false;
-        }
         match self.path_of(operand, base) {
-            Some(path) => self.state.files.is_born(&path),
+            Some(path) => self.state.files.is_born(&path) && self.climbs_as_written(operand, base),
             None => false,
         }
+    }
+
+    /// Whether every `..` of an operand leads where its text says: behind a link it leads elsewhere.
+    pub(crate) fn climbs_as_written(&self, operand: &Field, base: &Base) -> bool {
+        let Some(text) = operand.as_known() else { return false };
+        if !text.split('/').any(|part| part == "..") {
+            return true;
+        }
+        let mut at = match base {
+            _ if text.starts_with('/') => PathBuf::from("/"),
+            Base::Known(base) => base.to_path_buf(),
+            Base::OneOf(_) | Base::Unknown(_) => return false,
+        };
+        let is_link = |path: &Path| match self.world.look(path) {
+            Look::Found(meta) => meta.kind == Kind::Link || self.state.files.links.hold(path),
+            Look::Absent => self.state.files.links.hold(path),
+            Look::Unreadable => true,
+        };
+        text.split('/').all(|part| match part {
+            "" | "." => true,
+            ".." => !is_link(&at) && at.pop(),
+            name => {
+                at.push(name);
+                true
+            }
+        })
     }
 }
 
@@ -268,6 +293,9 @@ impl Machine for Caller<'_, '_> {
             return;
         }
         let Some(path) = self.evaluator.path_of(operand, &base) else { return };
+        if !self.evaluator.climbs_as_written(operand, &base) {
+            return;
+        }
         self.evaluator.made_again(&path);
         if matches!(self.evaluator.world.look(&path), Look::Absent) {
             self.evaluator.born(path, false);
@@ -286,8 +314,8 @@ impl Machine for Caller<'_, '_> {
         if is_new && leads.is_some() {
             self.evaluator.born(path.clone(), false);
         }
-        let files = Rc::make_mut(&mut self.evaluator.state.files);
-        files.links.push(path.clone());
+        let files = self.evaluator.files_mut();
+        files.links.insert(path.clone());
         if let Some(leads) = leads {
             files.targets.insert(path, leads);
         }
@@ -299,7 +327,7 @@ impl Machine for Caller<'_, '_> {
         }
         let base = self.evaluator.state.cwd.clone();
         if let Some(path) = self.evaluator.path_of(operand, &base) {
-            Rc::make_mut(&mut self.evaluator.state.files).old.push(path);
+            self.evaluator.files_mut().old.insert(path);
         }
     }
 
@@ -390,13 +418,5 @@ impl Evaluator<'_> {
     /// Names the variable that ends the shell.
     pub(crate) fn set_aborted(&mut self, name: Rc<str>) {
         self.aborted_by = Some(name);
-    }
-
-    pub(crate) fn glob_spent(&self) -> u64 {
-        self.glob_entries
-    }
-
-    pub(crate) fn set_glob_spent(&mut self, spent: u64) {
-        self.glob_entries = spent;
     }
 }

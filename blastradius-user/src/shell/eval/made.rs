@@ -6,6 +6,7 @@ use std::rc::Rc;
 use super::Evaluator;
 use crate::policy::effect::{Act, Base, Effect, PathTarget, Selection};
 use crate::shell::limits::Eval;
+use crate::shell::state::Files;
 use crate::shell::value::{Abstract, Field, Glob};
 use crate::shell::world::{Look, World};
 
@@ -13,6 +14,15 @@ use crate::shell::world::{Look, World};
 const GONE: usize = 64;
 
 impl Evaluator<'_> {
+    /// What the text has done to files, to be written to. Where a branch shares it that copies it, which is work; the
+    /// next step meets the bound.
+    pub(crate) fn files_mut(&mut self) -> &mut Files {
+        if Rc::strong_count(&self.state.files) > 1 {
+            self.work.steps += self.state.files.len() as u64 / 2;
+        }
+        Rc::make_mut(&mut self.state.files)
+    }
+
     /// The text makes this object. Where the directory above is missing too, it only does so if it makes that as well.
     pub(crate) fn born(&mut self, path: PathBuf, with_parents: bool) {
         let mut highest = path;
@@ -30,7 +40,7 @@ impl Evaluator<'_> {
         }
         self.made_again(&highest);
         if !self.state.files.is_born(&highest) {
-            Rc::make_mut(&mut self.state.files).born.push(highest);
+            self.files_mut().born.insert(highest);
         }
     }
 
@@ -38,8 +48,8 @@ impl Evaluator<'_> {
     pub(crate) fn moved(&mut self, sources: &[&Field], to: PathBuf) -> Eval<()> {
         self.tick(1 + sources.len() as u64)?;
         let base = self.state.cwd.clone();
-        let files = Rc::make_mut(&mut self.state.files);
-        files.born.retain(|born| !to.starts_with(born));
+        let files = self.files_mut();
+        files.born.forget_above(&to);
         if files.moves.len() > 64 {
             return Ok(());
         }
@@ -48,7 +58,7 @@ impl Evaluator<'_> {
                 Some(glob) => Some(glob.base.clone()),
                 None => self.path_of(source, &base),
             };
-            let files = Rc::make_mut(&mut self.state.files);
+            let files = self.files_mut();
             // What came here by an earlier move goes on.
             if let Some(from) = from {
                 let on: Vec<_> =
@@ -63,7 +73,7 @@ impl Evaluator<'_> {
     /// The text makes again what it had taken away.
     pub(crate) fn made_again(&mut self, path: &Path) {
         if self.state.files.is_gone(path) {
-            Rc::make_mut(&mut self.state.files).gone.retain(|gone| !path.starts_with(gone));
+            self.files_mut().gone.retain(|gone| !path.starts_with(gone));
         }
     }
 
@@ -78,7 +88,7 @@ impl Evaluator<'_> {
         if let Some(path) = self.path_of(&target.operand, &target.base)
             && !self.state.files.gone.contains(&path)
         {
-            Rc::make_mut(&mut self.state.files).gone.push(path);
+            self.files_mut().gone.push(path);
         }
     }
 

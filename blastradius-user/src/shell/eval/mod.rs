@@ -30,11 +30,12 @@ pub(crate) use self::redirect::{Stdin, is_below_born_hole};
 pub(crate) use self::replay::Choice;
 pub(crate) use self::test::variable_of;
 pub(crate) use self::variables::{Read, base_text};
+use super::glob::Listings;
 use super::limits::{EFFECTS, Eval, Limit, SEGMENT_BYTES, Stop, WORLD_CALLS, Work};
 use super::state::{Reach, State};
 use super::syntax::Span;
 use super::trace::{Step, What};
-use super::value::{Abstract, Cause, Field};
+use super::value::{Abstract, Builder, Cause, Field};
 use super::world::{GitState, Kind, Look, Meta, MountPoint, Platform, World};
 use super::{Called, Evaluation, Options, Problem};
 use crate::policy::effect::{Effect, Located, Selection};
@@ -88,7 +89,8 @@ pub(crate) struct Evaluator<'w> {
     choices: replay::Choices,
     /// What process substitutions of the present command give, by the path that stands for them.
     processes: Vec<(Rc<str>, Input)>,
-    glob_entries: u64,
+    /// The directories that globs have read.
+    pub(crate) listings: Listings,
     /// Files that are being evaluated as scripts.
     sourcing: Vec<PathBuf>,
     /// What private-use characters of the text stand for, where text was put together from unknown parts.
@@ -107,7 +109,7 @@ pub(crate) struct Evaluator<'w> {
 
 /// Where the output of commands is gathered.
 pub(crate) struct Capture {
-    text: Abstract,
+    text: Builder,
     other: Option<Input>,
     /// How uncertain things were when it began: what is printed at a higher level may not be printed.
     level: u32,
@@ -190,7 +192,7 @@ impl<'w> Evaluator<'w> {
             aborted_by: None,
             choices: replay::Choices::default(),
             processes: Vec::new(),
-            glob_entries: 0,
+            listings: Listings::default(),
             sourcing: Vec::new(),
             splices: Vec::new(),
             forks: 0,
@@ -288,7 +290,7 @@ impl<'w> Evaluator<'w> {
             Segment::Span(span) => {
                 let range = span.start as usize..span.end as usize;
                 let text = self.source.get(range).unwrap_or("");
-                let text = text.trim_end_matches([';', '&', ' ', '\t', '\n']).trim_start();
+                let text = text.trim_end_matches([';', '&', '|', ' ', '\t', '\n']).trim_start();
                 self.readable(&beginning(text))
             }
         }
@@ -350,14 +352,14 @@ impl<'w> Evaluator<'w> {
     /// Begins to gather output.
     pub(crate) fn capture(&mut self) {
         let level = self.uncertain;
-        self.captures.push(Capture { text: Abstract::default(), other: None, level });
+        self.captures.push(Capture { text: Builder::default(), other: None, level });
     }
 
     /// Ends gathering: what was printed since.
     pub(crate) fn captured(&mut self) -> Input {
         match self.captures.pop() {
-            Some(Capture { text, other: None, .. }) => Input::Text(text),
-            Some(Capture { text, other: Some(other), .. }) if text.pieces.is_empty() => other,
+            Some(Capture { text, other: None, .. }) => Input::Text(text.finish()),
+            Some(Capture { text, other: Some(other), .. }) if text.is_empty() => other,
             Some(Capture { other: Some(Input::Unknown { from, network, decoded }), .. }) => {
                 Input::Unknown { from, network, decoded }
             }

@@ -229,7 +229,7 @@ impl Evaluator<'_> {
 
     /// What guards have shown about positional parameters belongs to one call.
     fn take_digit_vars(&mut self) -> Vec<(Rc<str>, Var)> {
-        let digit = |name: &Rc<str>| name.as_bytes()[0].is_ascii_digit();
+        let digit = |name: &Rc<str>| super::variables::is_positional(name);
         if !self.state.vars.keys().any(digit) {
             return Vec::new();
         }

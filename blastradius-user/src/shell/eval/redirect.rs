@@ -1,7 +1,6 @@
 //! Redirections: where input comes from, where output goes, and what that destroys.
 
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use super::{Evaluator, look_through};
 use crate::policy::effect::{Act, Base, Effect, Follow, PathTarget, Selection};
@@ -255,7 +254,7 @@ impl Evaluator<'_> {
     pub(crate) fn write_file(&mut self, path: PathBuf, append: bool, written: Input) {
         if let Input::Unknown { network: true, from, .. } = &written {
             let from = from.clone();
-            Rc::make_mut(&mut self.state.files).fetched.insert(path.clone(), from);
+            self.files_mut().fetched.insert(path.clone(), from);
         }
         let old = if append { self.content_of(&path) } else { Some(Abstract::default()) };
         let content = match (old, written) {
@@ -266,7 +265,7 @@ impl Evaluator<'_> {
             (_, Input::Text(text)) if !append => Some(text),
             _ => None,
         };
-        Rc::make_mut(&mut self.state.files).contents.insert(path, content);
+        self.files_mut().contents.insert(path, content);
     }
 
     /// The content of a file as the text left it, else as the world has it.

@@ -101,6 +101,9 @@ impl Evaluator<'_> {
         if !std::rc::Rc::ptr_eq(&left.vars, &right.vars) {
             self.work.steps += (left.vars.len() + right.vars.len()) as u64 / 8;
         }
+        if !std::rc::Rc::ptr_eq(&left.files, &right.files) {
+            self.work.steps += (left.files.len() + right.files.len()) as u64 / 2;
+        }
         join(left, right, &|name| self.unbound(name))
     }
 }

@@ -194,9 +194,9 @@ impl Evaluator<'_> {
     /// Replaces the positional parameters.
     pub(crate) fn set_positional(&mut self, positional: Positional) {
         self.state.positional = positional;
-        if self.state.vars.keys().any(|name| name.as_bytes()[0].is_ascii_digit()) {
+        if self.state.vars.keys().any(|name| is_positional(name)) {
             let vars = Rc::make_mut(&mut self.state.vars);
-            vars.retain(|name, _| !name.as_bytes()[0].is_ascii_digit());
+            vars.retain(|name, _| !is_positional(name));
         }
     }
 
@@ -356,8 +356,11 @@ impl Evaluator<'_> {
     }
 
     fn assign_array(&mut self, name: &str, items: &[(Option<Word>, Word)], append: bool) -> Eval<()> {
+        // The parser reads such a statement twice.
+        self.tick(2)?;
         let shape = self.binding(name).map(|var| var.shape);
         if let Some(Shape::Assoc(old)) = &shape {
+            self.tick(if append { old.len() as u64 / 4 } else { 0 })?;
             let mut map = if append { (**old).clone() } else { BTreeMap::new() };
             for (key, word) in items {
                 let value = self.expand_assigned(word)?;
@@ -373,13 +376,15 @@ impl Evaluator<'_> {
             }
             return self.assign_shape(name, Shape::Assoc(Rc::new(map)));
         }
-        let mut map = match shape {
-            Some(Shape::Indexed(old)) if append => (*old).clone(),
-            Some(Shape::Scalar(value)) if append => BTreeMap::from([(0, value)]),
+        let old = match shape {
+            Some(Shape::Indexed(old)) if append => old,
+            Some(Shape::Scalar(value)) if append => Rc::new(BTreeMap::from([(0, value)])),
             Some(Shape::UnknownArray(_)) if append => return Ok(()),
-            _ => BTreeMap::new(),
+            _ => Rc::default(),
         };
-        let mut next = map.keys().next_back().map_or(0, |last| last + 1);
+        let mut next = old.keys().next_back().map_or(0, |last| last + 1);
+        // What is added, apart: it may read the array that it is added to.
+        let mut added = Vec::with_capacity(items.len());
         for (key, word) in items {
             if let Some(key) = key {
                 let text = self.expand_text(key)?;
@@ -389,17 +394,36 @@ impl Evaluator<'_> {
                 };
                 next = index;
                 let value = self.expand_assigned(word)?;
-                map.insert(next, value);
+                added.push((next, value));
                 next += 1;
                 continue;
             }
             for value in self.expand_values(word)? {
-                map.insert(next, value);
+                added.push((next, value));
                 next += 1;
                 self.tick(1)?;
             }
         }
-        self.assign_shape(name, Shape::Indexed(Rc::new(map)))
+        let count = old.len();
+        let mut map = self.taken(name, old, count)?;
+        Rc::make_mut(&mut map).extend(added);
+        self.assign_shape(name, Shape::Indexed(map))
+    }
+
+    /// An array that is about to be assigned again, to be changed in its place: one that grows by an element at a time
+    /// must not be copied each time. Where a branch shares it, it is, and that is work.
+    fn taken<T>(&mut self, name: &str, items: Rc<T>, count: usize) -> Eval<Rc<T>> {
+        let name = self.state.resolve(name).into_owned();
+        if Rc::strong_count(&self.state.vars) == 1
+            && let Some(var) = Rc::make_mut(&mut self.state.vars).get_mut(name.as_str())
+            && !var.readonly
+        {
+            var.shape = Shape::Unset;
+        }
+        if Rc::strong_count(&items) > 1 {
+            self.tick(count as u64 / 4)?;
+        }
+        Ok(items)
     }
 
     fn assign_element(&mut self, name: &str, subscript: &Word, value: Val, append: bool) -> Eval<()> {
@@ -410,6 +434,8 @@ impl Evaluator<'_> {
         let Some(key) = key.as_known() else { return unknown(self) };
         let shape = self.binding(name).map(|var| var.shape);
         if let Some(Shape::Assoc(mut items)) = shape {
+            let count = items.len();
+            items = self.taken(name, items, count)?;
             let items_now = Rc::make_mut(&mut items);
             let value = match items_now.get(&*key) {
                 Some(old) if append => concat(old, &value),
@@ -426,7 +452,8 @@ impl Evaluator<'_> {
         };
         let key = key.into_owned();
         let Some(mut index) = arith::evaluate(&key, self) else { return unknown(self) };
-        self.tick(1 + items.len() as u64 / 16)?;
+        let count = items.len();
+        items = self.taken(name, items, count)?;
         let items_now = Rc::make_mut(&mut items);
         if index < 0 {
             index += items_now.keys().next_back().map_or(0, |last| last + 1);
@@ -489,6 +516,11 @@ impl arith::Variables for Evaluator<'_> {
             }
         };
     }
+}
+
+/// Whether a variable stands for what guards have shown about a positional parameter.
+pub(super) fn is_positional(name: &str) -> bool {
+    name.starts_with(|first: char| first.is_ascii_digit())
 }
 
 fn concat(left: &Val, right: &Val) -> Val {
