@@ -8,7 +8,7 @@ use blastradius_common::{RuleId, Verdict, Zone};
 
 use crate::shell::world::{Kind, Look, World};
 
-use super::marks::{Entry, Stated};
+use super::marks::{Entry, Stated, is_absorbing};
 use super::pattern::Pattern;
 use super::plan::{Mark, NameMark, Plan};
 use super::resolve::{Last, resolve};
@@ -43,8 +43,7 @@ impl Policy {
 
     /// Whether someone who may do so has lowered the rule about stopping the machine.
     fn permits_power(&self) -> bool {
-        let line = self.config().rules.iter().rev().find(|line| line.rule == RuleId::PowerState);
-        line.is_some_and(|line| line.verdict <= Verdict::Warn)
+        self.config().rule(RuleId::PowerState).is_some_and(|verdict| verdict <= Verdict::Warn)
     }
 }
 
@@ -59,8 +58,19 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn marks(&mut self) {
         for (path, entry) in self.policy.marks.entries() {
-            self.entries.insert(path.to_path_buf(), entry.clone());
+            let mut entry = entry.clone();
+            // A back end lets the nearest mark decide: what history or the guard's own overrules is not written down.
+            entry.own = entry.own.filter(|stated| !self.is_overruled(path, stated));
+            let inside = path.join("\u{1}");
+            entry.below = entry.below.filter(|stated| !self.is_overruled(&inside, stated));
+            self.entries.insert(path.to_path_buf(), entry);
         }
+    }
+
+    /// Whether what is said of a place does not hold, because it lies in history or in what is the guard's own.
+    fn is_overruled(&self, place: &Path, stated: &Stated) -> bool {
+        let answer = self.policy.marks.zone(place);
+        answer.is_some_and(|answer| answer.stated.zone != stated.zone && is_absorbing(answer.stated.zone))
     }
 
     /// Floor objects by place, as far as they exist: entries of `/`, of `/home`, Windows drives.
@@ -126,11 +136,14 @@ impl Compiler<'_> {
             for path in paths {
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
                 let own = self.policy.zone(self.world, &real);
+                let inside = real.join("\u{1}");
                 let entry = self.entries.entry(real).or_default();
                 if own.own {
                     entry.own = Some(Stated { zone: own.zone, origin: own.origin });
                 }
-                if entry.below.as_ref().is_none_or(|stated| stated.zone != Zone::Denied) {
+                let overruled = is_absorbing(self.policy.zone(self.world, &inside).zone);
+                let denied = entry.below.as_ref().is_some_and(|stated| stated.zone == Zone::Denied);
+                if !denied && !(overruled && mark.stated.zone != Zone::Denied) {
                     entry.below = Some(mark.stated.clone());
                 }
             }
@@ -321,6 +334,10 @@ pub(super) mod tests {
         "deny $HOME/.cache",
         "allow $TMPDIR/**",
         "deny ./vendor/.git",
+        "allow ./.git/refs/heads/**",
+        "allow ./.git/*",
+        "allow ./**/heads",
+        "deny ./.git/hooks",
     ];
 
     fn path(dice: &mut Dice) -> String {

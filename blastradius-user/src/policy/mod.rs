@@ -5,7 +5,7 @@
 //! | [`floor`], [`critical`] | what is never to be touched, by anyone? |
 //! | [`scope`], [`worktree`] | where may an agent destroy by default? |
 //! | [`presets`] | what do tools own and rebuild? |
-//! | [`config`], [`pattern`], [`trust`], [`digest`] | what do people say in their files? |
+//! | [`config`], `misread`, [`pattern`], [`trust`], [`digest`] | what do people say in their files? |
 //! | [`marks`], [`zones`] | which zone is a path in, and which line decides? |
 //! | [`plan`], [`compile`] | the same, as the enforcing back ends see it |
 //! | [`mod@resolve`], [`operand`] | which object does an operand name? |
@@ -29,6 +29,7 @@ pub mod finding;
 pub mod floor;
 pub mod judge;
 pub mod marks;
+mod misread;
 pub mod mode;
 pub mod operand;
 pub mod paths;
@@ -131,6 +132,7 @@ impl Policy {
             allows: &config.allows,
             denies: &config.denies,
             own: &own,
+            files: &config.files,
         });
         Self {
             platform,
