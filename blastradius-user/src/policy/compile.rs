@@ -12,7 +12,8 @@ use super::marks::{Entry, Stated, is_absorbing};
 use super::pattern::Pattern;
 use super::plan::{Mark, NameMark, Plan};
 use super::resolve::{Last, resolve};
-use super::{Policy, floor, paths, presets};
+use super::worktree::HISTORY_NAMES;
+use super::{Policy, floor, nested, paths, presets};
 
 /// How many entries of one directory are looked at where a pattern or the floor asks for them.
 const ENTRY_LIMIT: usize = 4096;
@@ -37,6 +38,7 @@ impl Policy {
         compiler.places();
         compiler.states();
         compiler.patterns();
+        compiler.nested();
         let cut = std::mem::take(&mut compiler.cut);
         (compiler.into_plan(), cut)
     }
@@ -59,18 +61,17 @@ impl Compiler<'_> {
     fn marks(&mut self) {
         for (path, entry) in self.policy.marks.entries() {
             let mut entry = entry.clone();
-            // A back end lets the nearest mark decide: what history or the guard's own overrules is not written down.
-            entry.own = entry.own.filter(|stated| !self.is_overruled(path, stated));
-            let inside = path.join("\u{1}");
-            entry.below = entry.below.filter(|stated| !self.is_overruled(&inside, stated));
+            entry.own = entry.own.map(|stated| self.as_it_holds(path, stated));
+            entry.below = entry.below.map(|stated| self.as_it_holds(&path.join("\u{1}"), stated));
             self.entries.insert(path.to_path_buf(), entry);
         }
     }
 
-    /// Whether what is said of a place does not hold, because it lies in history or in what is the guard's own.
-    fn is_overruled(&self, place: &Path, stated: &Stated) -> bool {
-        let answer = self.policy.marks.zone(place);
-        answer.is_some_and(|answer| answer.stated.zone != stated.zone && is_absorbing(answer.stated.zone))
+    /// What holds of a place of which this is said. A back end lets the nearest mark decide; inside history and the guard's
+    /// own files that is not the one that a line put there.
+    fn as_it_holds(&self, place: &Path, stated: Stated) -> Stated {
+        let answer = self.policy.zone(self.world, place);
+        if is_absorbing(answer.zone) { Stated { zone: answer.zone, origin: answer.origin } } else { stated }
     }
 
     /// Floor objects by place, as far as they exist: entries of `/`, of `/home`, Windows drives.
@@ -136,15 +137,31 @@ impl Compiler<'_> {
             for path in paths {
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
                 let own = self.policy.zone(self.world, &real);
-                let inside = real.join("\u{1}");
+                let inside = self.as_it_holds(&real.join("\u{1}"), mark.stated.clone());
                 let entry = self.entries.entry(real).or_default();
-                if own.own {
+                if own.own || is_absorbing(own.zone) {
                     entry.own = Some(Stated { zone: own.zone, origin: own.origin });
                 }
-                let overruled = is_absorbing(self.policy.zone(self.world, &inside).zone);
-                let denied = entry.below.as_ref().is_some_and(|stated| stated.zone == Zone::Denied);
-                if !denied && !(overruled && mark.stated.zone != Zone::Denied) {
-                    entry.below = Some(mark.stated.clone());
+                if entry.below.as_ref().is_none_or(|stated| stated.zone != Zone::Denied) {
+                    entry.below = Some(inside);
+                }
+            }
+        }
+    }
+
+    /// The history of repositories inside the project, of as many as a short look finds.
+    fn nested(&mut self) {
+        let Some(project) = self.policy.project() else { return };
+        let (dirs, _) = nested::git_dirs(self.world, project, nested::SESSION_LIMIT);
+        for dir in dirs {
+            for name in HISTORY_NAMES {
+                let at = dir.join(name);
+                let answer = self.policy.zone(self.world, &at);
+                if answer.zone == Zone::History {
+                    let stated = Stated { zone: Zone::History, origin: answer.origin };
+                    let entry = self.entries.entry(at).or_default();
+                    *entry =
+                        Entry { own: Some(stated.clone()), below: Some(stated), dots: None, by_name: true };
                 }
             }
         }
@@ -335,7 +352,7 @@ pub(super) mod tests {
         "allow $TMPDIR/**",
         "deny ./vendor/.git",
         "allow ./.git/refs/heads/**",
-        "allow ./.git/*",
+        "allow ./.git/refs/*",
         "allow ./**/heads",
         "deny ./.git/hooks",
     ];
@@ -368,14 +385,14 @@ pub(super) mod tests {
         }
         let root = path(dice);
         if dice.roll(4) > 0 {
-            world = world.work_tree(&root);
+            world = world.work_tree(&root).dir(&format!("{root}/.git/refs/heads"));
             paths.extend(
                 ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
                     .map(|rest| format!("{root}{rest}")),
             );
             if dice.roll(3) == 0 {
                 let nested = format!("{root}/{}", dice.pick(&["a", "vendor", "a/b"]));
-                world = world.work_tree(&nested);
+                world = world.work_tree(&nested).dir(&format!("{nested}/.git/refs/heads"));
                 paths.extend(["", "/.git/refs/heads", "/.git/index"].map(|rest| format!("{nested}{rest}")));
             }
             if dice.roll(3) == 0 {

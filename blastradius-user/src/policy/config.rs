@@ -716,7 +716,7 @@ fn covered_floor(sources: &Sources<'_>, pattern: &Pattern) -> Option<String> {
         .map(Path::to_path_buf)
         .chain(floor::system_roots(platform).iter().map(PathBuf::from))
         .chain(sources.homes.iter().cloned())
-        .chain(windows_drives(sources.world))
+        .chain(windows_drives(sources.world, &place))
         .chain([PathBuf::from("/")]);
     for object in known {
         let covered = match &literal {
@@ -757,11 +757,13 @@ fn gives_no_entries(sources: &Sources<'_>, place: &Path) -> bool {
     is_home || is_root || depth(place) > 1 && floor::is_floor_by_place(platform, place)
 }
 
-/// The Windows drives that are mounted here.
-fn windows_drives(world: &dyn World) -> Vec<PathBuf> {
+/// The Windows drives that are mounted here, for a pattern that begins at `place`.
+fn windows_drives(world: &dyn World, place: &Path) -> Vec<PathBuf> {
+    let parent = Path::new("/mnt");
+    let concerns = parent.starts_with(place) || place.starts_with(parent);
     let entries = match world.platform() {
-        Platform::Linux => world.read_dir(Path::new("/mnt"), 64).unwrap_or_default(),
-        Platform::MacOs => Vec::new(),
+        Platform::Linux if concerns => world.read_dir(parent, 64).unwrap_or_default(),
+        Platform::Linux | Platform::MacOs => Vec::new(),
     };
     let drives = entries.into_iter().map(|(name, _)| Path::new("/mnt").join(name));
     drives

@@ -6,7 +6,7 @@
 //! | [`scope`], [`worktree`] | where may an agent destroy by default? |
 //! | [`presets`] | what do tools own and rebuild? |
 //! | [`config`], `misread`, [`pattern`], [`trust`], [`digest`] | what do people say in their files? |
-//! | [`marks`], [`zones`] | which zone is a path in, and which line decides? |
+//! | [`marks`], [`zones`], `nested` | which zone is a path in, and which line decides? |
 //! | [`plan`], [`compile`] | the same, as the enforcing back ends see it |
 //! | [`mod@resolve`], [`operand`] | which object does an operand name? |
 //! | [`mod@judge`] | what is the verdict on an effect? |
@@ -31,6 +31,7 @@ pub mod judge;
 pub mod marks;
 mod misread;
 pub mod mode;
+mod nested;
 pub mod operand;
 pub mod paths;
 pub mod pattern;

@@ -252,6 +252,61 @@ fn the_users_line_about_a_repository_names_nothing_where_there_is_none() {
 }
 
 #[test]
+fn the_history_of_a_repository_inside_the_project_is_history_in_both_layers_and_a_rebuildable_one_is_not() {
+    use super::effect::Act;
+    use super::mode::Mode;
+    use blastradius_common::Verdict::{Allow, Deny};
+    let project = |world: MemoryWorld| {
+        world
+            .work_tree("/home/dev/proj/vendor/lib")
+            .file("/home/dev/proj/vendor/lib/.git/index", "")
+            .dir("/home/dev/proj/vendor/lib/.git/objects/ab")
+            .dir("/home/dev/proj/backup.git/objects")
+            .dir("/home/dev/proj/backup.git/refs")
+            .file("/home/dev/proj/backup.git/HEAD", "")
+            .file("/home/dev/proj/notes.git/HEAD", "")
+            .file("/home/dev/proj/package.json", "{}")
+            .work_tree("/home/dev/proj/node_modules/x")
+            .dir("/home/dev/proj/other/data")
+    };
+    let plain = project(machine().dir(PROJ));
+    let worlds = [project(tree()), plain];
+    for world in worlds {
+        let policy = Policy::load(&world, Start { session: true, ..Start::default() });
+        let plan = policy.plan(&world);
+        for (path, expected) in [
+            ("vendor/lib/.git/refs/heads/x", Zone::History),
+            ("vendor/lib/.git/HEAD", Zone::History),
+            ("vendor/lib/.git/packed-refs", Zone::History),
+            ("backup.git/objects/ab", Zone::History),
+            ("vendor/lib/.git/index", Zone::Scope),
+            ("vendor/lib/src", Zone::Scope),
+            ("notes.git/HEAD", Zone::Scope),
+            ("node_modules/x/.git/HEAD", Zone::Scope),
+        ] {
+            let path = Path::new(PROJ).join(path);
+            assert_eq!(policy.zone(&world, &path).zone, expected, "{}", path.display());
+            assert_eq!(super::compile::tests::planned(&plan, &path), expected, "planned: {}", path.display());
+        }
+        for (path, expected) in [
+            ("vendor", Deny),
+            ("vendor/lib", Deny),
+            ("backup.git", Deny),
+            ("other", Allow),
+            ("node_modules", Allow),
+        ] {
+            let path = Path::new(PROJ).join(path);
+            let said = policy.outcome(&world, &path, Act::Remove { recursive: true }, Mode::Unattended);
+            assert_eq!(said, expected, "{}", path.display());
+        }
+    }
+    let allowed = project(lines("allow ./**\nallow ./vendor/lib/.git/refs/**"));
+    assert_eq!(zone(&allowed, "/home/dev/proj/vendor/lib/.git/refs/heads/x"), Zone::History);
+    let scratch = machine().work_tree("/tmp/clone");
+    assert_eq!(zone(&scratch, "/tmp/clone/.git/HEAD"), Zone::Scope, "a clone in scratch is scratch");
+}
+
+#[test]
 fn an_approval_ends_when_a_link_or_a_variable_leads_elsewhere() {
     let world = lines("allow ./out/**\nallow $JOBS/**\n")
         .link("/home/dev/proj/out", "/srv/out")

@@ -38,6 +38,11 @@ impl Policy {
         if may_be_state && let Some(state) = self.state(world, path, mark_depth) {
             return state;
         }
+        if stated.zone == Zone::Scope
+            && let Some(history) = self.nested_history(world, path)
+        {
+            return history;
+        }
         ZoneAnswer { zone: stated.zone, origin: stated.origin, own }
     }
 
