@@ -289,12 +289,15 @@ fn is_within(low: Letter, high: Letter, wanted: Letter, fold: bool) -> bool {
 }
 
 /// Reads `[:alpha:]` inside a set: its width, and what is in the class.
-fn class(pattern: &[u8]) -> Option<(usize, fn(char) -> bool)> {
+fn class(pattern: &[u8]) -> Option<(usize, Class)> {
     CLASSES.iter().find(|(name, _)| pattern.starts_with(name)).map(|(name, class)| (name.len(), *class))
 }
 
+/// Whether a character is in it.
+type Class = fn(char) -> bool;
+
 /// The classes of POSIX.
-const CLASSES: &[(&[u8], fn(char) -> bool)] = &[
+const CLASSES: &[(&[u8], Class)] = &[
     (b"[:alnum:]", char::is_alphanumeric),
     (b"[:alpha:]", char::is_alphabetic),
     (b"[:blank:]", |letter| letter == ' ' || letter == '\t'),
