@@ -111,6 +111,6 @@ fn each_example_of_the_page_is_true() {
 fn the_page_and_the_template_tell_of_every_statement() {
     for statement in ["allow ", "deny ", "deny-command ", "confirm-command ", "rule "] {
         assert!(PAGE.contains(&format!("`{statement}")), "{statement} is not on the page");
-        assert!(TEMPLATE.contains(&format!("# {statement}")), "{statement} is not in the template");
+        assert!(TEMPLATE.contains(&format!("\n#{statement}")), "{statement} is not in the template");
     }
 }

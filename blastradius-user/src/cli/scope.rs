@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 
 use super::exit;
-use crate::shell::world::World as _;
+use crate::shell::world::{Look, World as _};
 use crate::system::System;
 
 #[derive(Debug, clap::Args)]
@@ -45,15 +45,13 @@ fn scope(paths: &[OsString]) -> Result<ExitCode> {
     Ok(if policy.errors().is_empty() { ExitCode::SUCCESS } else { ExitCode::from(exit::DATA) })
 }
 
-/// The nearest policy file from `cwd` up to the root of its work tree; where there is none yet, the place for it.
+/// The nearest policy file that the policy looks for; where there is none yet, the place for it.
 pub(super) fn policy_file(system: &System) -> std::path::PathBuf {
     let policy = system.policy();
     let root = policy.work_tree().map_or(policy.cwd(), |tree| &*tree.root);
-    let nearest =
-        policy.cwd().ancestors().take_while(|dir| dir.starts_with(root)).map(at).find(|file| file.exists());
-    nearest.unwrap_or_else(|| at(root))
-}
-
-fn at(dir: &Path) -> std::path::PathBuf {
-    dir.join(crate::policy::CONFIG_NAME)
+    let at = |dir: &Path| dir.join(crate::policy::CONFIG_NAME);
+    let is_there = |file: &&std::path::PathBuf| {
+        file.ends_with(crate::policy::CONFIG_NAME) && !matches!(system.look(file), Look::Absent)
+    };
+    policy.config().places.iter().find(is_there).cloned().unwrap_or_else(|| at(root))
 }

@@ -38,6 +38,10 @@ fn trust(Args { withdraw }: Args) -> Result<ExitCode> {
         anstream::println!("withdrawn: {}", file.display());
         return Ok(ExitCode::SUCCESS);
     }
+    // What is wrong with the file is told first: it may be one that never ends, or never answers.
+    let policy = system.policy();
+    let errors: String = policy.errors().iter().map(|error| format!("\n  {error}")).collect();
+    ensure!(errors.is_empty(), "the policy must be mended before it can be approved:{errors}");
     let content = std::fs::read(&file).with_context(|| file.display().to_string())?;
     if waiting(&system, &file, &content)?.is_empty() {
         anstream::println!("nothing to approve: no line reaches beyond the work tree");

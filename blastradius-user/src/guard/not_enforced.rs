@@ -48,6 +48,11 @@ const NOWHERE: &[(&str, &str)] = &[
         "FUSE, 9p, NFS, vfat: marks last while the supervisor holds the objects open",
     ),
     (
+        "history of repositories far down in the project",
+        "a session looks at the first 4,000 entries for nested repositories, and enters nothing that tools rebuild; the text \
+         layer knows the others by their paths",
+    ),
+    (
         "mount namespaces that neither the session nor its start made",
         "who enters another container's mounts there as in one of its own; objects stay protected",
     ),

@@ -8,11 +8,12 @@ use blastradius_common::{RuleId, Verdict, Zone};
 
 use crate::shell::world::{Kind, Look, World};
 
-use super::marks::{Entry, Stated};
+use super::marks::{Entry, Stated, is_absorbing};
 use super::pattern::Pattern;
 use super::plan::{Mark, NameMark, Plan};
 use super::resolve::{Last, resolve};
-use super::{Policy, floor, paths, presets};
+use super::worktree::HISTORY_NAMES;
+use super::{Policy, floor, nested, paths, presets};
 
 /// How many entries of one directory are looked at where a pattern or the floor asks for them.
 const ENTRY_LIMIT: usize = 4096;
@@ -37,14 +38,14 @@ impl Policy {
         compiler.places();
         compiler.states();
         compiler.patterns();
+        compiler.nested();
         let cut = std::mem::take(&mut compiler.cut);
         (compiler.into_plan(), cut)
     }
 
     /// Whether someone who may do so has lowered the rule about stopping the machine.
     fn permits_power(&self) -> bool {
-        let line = self.config().rules.iter().rev().find(|line| line.rule == RuleId::PowerState);
-        line.is_some_and(|line| line.verdict <= Verdict::Warn)
+        self.config().rule(RuleId::PowerState).is_some_and(|verdict| verdict <= Verdict::Warn)
     }
 }
 
@@ -59,8 +60,18 @@ struct Compiler<'a> {
 impl Compiler<'_> {
     fn marks(&mut self) {
         for (path, entry) in self.policy.marks.entries() {
-            self.entries.insert(path.to_path_buf(), entry.clone());
+            let mut entry = entry.clone();
+            entry.own = entry.own.map(|stated| self.as_it_holds(path, stated));
+            entry.below = entry.below.map(|stated| self.as_it_holds(&path.join("\u{1}"), stated));
+            self.entries.insert(path.to_path_buf(), entry);
         }
+    }
+
+    /// What holds of a place of which this is said. A back end lets the nearest mark decide; inside history and the guard's
+    /// own files that is not the one that a line put there.
+    fn as_it_holds(&self, place: &Path, stated: Stated) -> Stated {
+        let answer = self.policy.zone(self.world, place);
+        if is_absorbing(answer.zone) { Stated { zone: answer.zone, origin: answer.origin } } else { stated }
     }
 
     /// Floor objects by place, as far as they exist: entries of `/`, of `/home`, Windows drives.
@@ -126,12 +137,31 @@ impl Compiler<'_> {
             for path in paths {
                 let real = resolve(self.world, Path::new("/"), &path, Last::Kept).path;
                 let own = self.policy.zone(self.world, &real);
+                let inside = self.as_it_holds(&real.join("\u{1}"), mark.stated.clone());
                 let entry = self.entries.entry(real).or_default();
-                if own.own {
+                if own.own || is_absorbing(own.zone) {
                     entry.own = Some(Stated { zone: own.zone, origin: own.origin });
                 }
                 if entry.below.as_ref().is_none_or(|stated| stated.zone != Zone::Denied) {
-                    entry.below = Some(mark.stated.clone());
+                    entry.below = Some(inside);
+                }
+            }
+        }
+    }
+
+    /// The history of repositories inside the project, of as many as a short look finds.
+    fn nested(&mut self) {
+        let Some(project) = self.policy.project() else { return };
+        let (dirs, _) = nested::git_dirs(self.world, project, nested::SESSION_LIMIT);
+        for dir in dirs {
+            for name in HISTORY_NAMES {
+                let at = dir.join(name);
+                let answer = self.policy.zone(self.world, &at);
+                if answer.zone == Zone::History {
+                    let stated = Stated { zone: Zone::History, origin: answer.origin };
+                    let entry = self.entries.entry(at).or_default();
+                    *entry =
+                        Entry { own: Some(stated.clone()), below: Some(stated), dots: None, by_name: true };
                 }
             }
         }
@@ -321,6 +351,10 @@ pub(super) mod tests {
         "deny $HOME/.cache",
         "allow $TMPDIR/**",
         "deny ./vendor/.git",
+        "allow ./.git/refs/heads/**",
+        "allow ./.git/refs/*",
+        "allow ./**/heads",
+        "deny ./.git/hooks",
     ];
 
     fn path(dice: &mut Dice) -> String {
@@ -351,14 +385,14 @@ pub(super) mod tests {
         }
         let root = path(dice);
         if dice.roll(4) > 0 {
-            world = world.work_tree(&root);
+            world = world.work_tree(&root).dir(&format!("{root}/.git/refs/heads"));
             paths.extend(
                 ["", "/.git", "/.git/objects/ab", "/.git/hooks", "/.git/config"]
                     .map(|rest| format!("{root}{rest}")),
             );
             if dice.roll(3) == 0 {
                 let nested = format!("{root}/{}", dice.pick(&["a", "vendor", "a/b"]));
-                world = world.work_tree(&nested);
+                world = world.work_tree(&nested).dir(&format!("{nested}/.git/refs/heads"));
                 paths.extend(["", "/.git/refs/heads", "/.git/index"].map(|rest| format!("{nested}{rest}")));
             }
             if dice.roll(3) == 0 {

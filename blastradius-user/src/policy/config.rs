@@ -9,9 +9,9 @@
 //! rule ID VERDICT
 //! ```
 //!
-//! Three files are read. The nearest `.blastradius` up to the root of the work tree: with an `allow` line it replaces the
-//! default scope. The user's file: its `allow` lines add. The system's file: what it says holds whatever the others say,
-//! and with an `allow` line it bounds what they may allow.
+//! Three kinds of files are read. The nearest `.blastradius` up to the root of the work tree: with an `allow` line it
+//! replaces the default scope; those above it still refuse what they refuse. The user's file: its `allow` lines add. The
+//! system's file: what it says holds whatever the others say, and with an `allow` line it bounds what they may allow.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use super::resolve::{Last, resolve};
 use super::trust::TrustStore;
 use super::worktree::{Tie, WorkTree};
 use super::zones::Line;
-use super::{CONFIG_NAME, rules, scope};
+use super::{CONFIG_NAME, misread, rules, scope};
 
 /// A policy file is short.
 const FILE_LIMIT: usize = 256 * 1024;
@@ -35,26 +35,35 @@ const FILE_LIMIT: usize = 256 * 1024;
 /// Where a policy may grow unbounded, it is refused instead.
 const LINE_LIMIT: usize = 10_000;
 
+/// Where anybody may allow: what lies here is nobody's to keep.
+const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
+
 /// The system's file.
 const SYSTEM_FILE: &str = "/etc/blastradius/config";
 
-/// What `blastradius init` writes: every kind of line, each as a comment.
+/// What `blastradius init` writes: every kind of line, each as a comment that is right once its `#` is taken away.
 pub const TEMPLATE: &str = "\
-# What may be destroyed here, and what may not. One line each; the last word on a path is `deny`.
+# What may be destroyed here, and what may not. One statement a line; a comment has a line of its own.
+# Take the # away from the lines that you want. The last word on a path is `deny`.
+#
+# What nobody destroys, and all below it:
+#deny ./secrets
+#deny **/*.key
+#
 # Without an `allow` line the default holds: this work tree, /tmp, /var/tmp, $TMPDIR, /dev/shm.
 # With one, only what the `allow` lines name.
+# What is below build, not build itself; dist, and what is below it; <repo> is the root of the work tree:
+#allow ./build/**
+#allow ./dist
+#allow <repo>/node_modules
+#allow /tmp/**
+# Beyond the work tree: needs `blastradius trust`.
+#allow ~/scratch/**
 #
-# allow ./build/**             what is below build, not build itself
-# allow ./dist                 dist and what is below it
-# allow <repo>/node_modules    <repo> is the root of the work tree
-# allow /tmp/**
-# allow ~/scratch/**           beyond the work tree: needs `blastradius trust`
-# deny ./secrets/**
-# deny *.key
-#
-# deny-command terraform destroy*
-# confirm-command make deploy*
-# rule git-discard deny        a repository's file only raises
+# Commands that are refused, or asked about; rules that are stricter here than elsewhere:
+#deny-command terraform destroy*
+#confirm-command make deploy*
+#rule git-discard deny
 ";
 
 /// What is wrong with a policy file. Destructive work is refused until it is mended.
@@ -88,6 +97,11 @@ impl fmt::Display for ConfigError {
 pub enum Author {
     /// The repository: anyone who can change it, the agent included.
     Repository,
+    /// A repository's file above the nearest one: it still refuses what it refuses, and says nothing of scope.
+    Outer,
+    /// The file that `XDG_CONFIG_HOME` names, where that is no place of the user's own: in the work tree, in scratch, outside
+    /// their home. Whoever sets a variable may narrow by it.
+    Named,
     /// The user.
     User,
     /// The machine's administrator.
@@ -144,6 +158,8 @@ pub struct Config {
     pub rules: Vec<RuleLine>,
     /// The repository's file has an `allow` line: the default scope is not in force.
     pub replaces_scope: bool,
+    /// The system's file has an `allow` line: nothing below it allows more, even if the line names nothing here.
+    pub bounded: bool,
     /// `allow` lines that are not in force.
     pub waiting: Vec<Waiting>,
     /// What is wrong.
@@ -169,12 +185,13 @@ pub struct Sources<'a> {
 /// Reads the files.
 pub fn load(sources: &Sources<'_>) -> Config {
     let mut config = Config { places: repository_places(sources), ..Config::default() };
-    let nearest = config.places.iter().find(|path| !matches!(sources.world.look(path), Look::Absent));
-    if let Some(path) = nearest.cloned() {
-        read(sources, &path, Author::Repository, &mut config);
+    let there = config.places.iter().filter(|path| !matches!(sources.world.look(path), Look::Absent));
+    let authors = std::iter::once(Author::Repository).chain(std::iter::repeat(Author::Outer));
+    for (path, author) in there.cloned().zip(authors).collect::<Vec<_>>() {
+        read(sources, &path, author, &mut config);
     }
-    if let Some(path) = user_file(sources) {
-        read(sources, &path, Author::User, &mut config);
+    for (path, author) in user_files(sources) {
+        read(sources, &path, author, &mut config);
         config.places.push(path);
     }
     config.places.push(SYSTEM_FILE.into());
@@ -195,11 +212,33 @@ fn repository_places(sources: &Sources<'_>) -> Vec<PathBuf> {
     dirs.map(|dir| dir.join(CONFIG_NAME)).collect()
 }
 
-fn user_file(sources: &Sources<'_>) -> Option<PathBuf> {
+/// The file in the home that the user database names, and the one that `XDG_CONFIG_HOME` names, if that is another: a
+/// process that re-points the variable takes no line away, and adds none that widens.
+fn user_files(sources: &Sources<'_>) -> Vec<(PathBuf, Author)> {
+    let usual = sources.home.map(|home| home.join(".config"));
     let named =
         sources.world.env("XDG_CONFIG_HOME").map(|dir| PathBuf::from(&*dir)).filter(|dir| dir.is_absolute());
-    let dir = named.or_else(|| sources.home.map(|home| home.join(".config")))?;
-    Some(dir.join("blastradius/config"))
+    let named = named.filter(|dir| usual.as_ref() != Some(&normalise(dir)));
+    let named = named.map(|dir| {
+        let author = if is_users_place(sources, &dir) { Author::User } else { Author::Named };
+        (dir, author)
+    });
+    let dirs = usual.map(|dir| (dir, Author::User)).into_iter().chain(named);
+    dirs.map(|(dir, author)| (dir.join("blastradius/config"), author)).collect()
+}
+
+/// Whether a directory is one in which a user keeps settings: in their home, and neither in the work tree nor in scratch.
+fn is_users_place(sources: &Sources<'_>, dir: &Path) -> bool {
+    let platform = sources.world.platform();
+    let real = |path: &Path| resolve(sources.world, Path::new("/"), path, Last::Followed).path;
+    let dir = real(dir);
+    let in_home = sources.home.is_some_and(|home| starts_with(platform, &dir, &real(home)));
+    let in_tree = sources.tree.is_some_and(|tree| {
+        scope::project_root(platform, sources.homes, &tree.root).is_ok()
+            && starts_with(platform, &dir, &tree.root)
+    });
+    let in_scratch = SCRATCH.iter().any(|scratch| starts_with(platform, &dir, Path::new(scratch)));
+    in_home && !in_tree && !in_scratch
 }
 
 fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config) {
@@ -220,10 +259,15 @@ fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config)
     };
     config.files.push(path.into());
     // A user may keep their own file elsewhere and link to it; a repository that does hides what it says.
-    if meta.kind == Kind::Link && author == Author::Repository {
+    if meta.kind == Kind::Link && matches!(author, Author::Repository | Author::Outer) {
         config.errors.push(whole("a symbolic link", "a regular file"));
         return;
     }
+    // Whose word it is decides the file that is read, not the link to it.
+    let meta = match meta.kind {
+        Kind::Link => resolve(sources.world, Path::new("/"), path, Last::Followed).meta.unwrap_or(meta),
+        _ => meta,
+    };
     if is_strangers(sources.world, author, meta.uid) {
         config.errors.push(whole(
             &format!("a file that belongs to user {}", meta.uid),
@@ -231,14 +275,24 @@ fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config)
         ));
         return;
     }
+    // A repository's file is anybody's who works there; who may widen must be one whom others cannot speak for.
+    if meta.is_open && matches!(author, Author::User | Author::System) {
+        config
+            .errors
+            .push(whole("a file that everybody may write", "one that only its owner writes: chmod o-w"));
+        return;
+    }
     let Some(content) = sources.world.read_file(path, FILE_LIMIT) else {
         config.errors.push(whole("a file that cannot be read, or is too large", "a readable file"));
         return;
     };
-    let reader = Reader { sources, path, author, trusted: author != Author::Repository };
+    let reader = Reader { sources, path, author, trusted: matches!(author, Author::User | Author::System) };
     let mut said = Config::default();
     reader.read(&content, &mut said);
-    if !said.waiting.is_empty() && sources.trust.is_trusted(path, &fingerprint(&content, &said.waiting)) {
+    if author == Author::Repository
+        && !said.waiting.is_empty()
+        && sources.trust.is_trusted(path, &fingerprint(&content, &said.waiting))
+    {
         said = Config::default();
         Reader { trusted: true, ..reader }.read(&content, &mut said);
     }
@@ -248,15 +302,32 @@ fn read(sources: &Sources<'_>, path: &Path, author: Author, config: &mut Config)
 impl Config {
     /// Adds what one more file says.
     fn add(&mut self, said: Self) {
-        let Self { files: _, places: _, allows, denies, commands, rules, replaces_scope, waiting, errors } =
-            said;
+        let Self {
+            files: _,
+            places: _,
+            allows,
+            denies,
+            commands,
+            rules,
+            replaces_scope,
+            bounded,
+            waiting,
+            errors,
+        } = said;
         self.allows.extend(allows);
         self.denies.extend(denies);
         self.commands.extend(commands);
         self.rules.extend(rules);
         self.replaces_scope |= replaces_scope;
+        self.bounded |= bounded;
         self.waiting.extend(waiting);
         self.errors.extend(errors);
+    }
+
+    /// The verdict that the files give a rule. Of several lines the strictest holds: who lowers a rule for all of their
+    /// work does not speak against the repository that raises it.
+    pub fn rule(&self, rule: RuleId) -> Option<Verdict> {
+        self.rules.iter().filter(|line| line.rule == rule).map(|line| line.verdict).max()
     }
 }
 
@@ -291,6 +362,14 @@ struct Word<'a> {
     text: &'a str,
     line: usize,
     column: usize,
+}
+
+impl<'a> Word<'a> {
+    /// A part of it, with its own place.
+    fn part(self, text: &'a str) -> Self {
+        let inside = word_at(self.text, text, self.line);
+        Self { column: self.column + inside.column - 1, ..inside }
+    }
 }
 
 impl Reader<'_> {
@@ -366,13 +445,19 @@ impl Reader<'_> {
     fn shown_path(&self) -> String {
         match self.author {
             Author::Repository => CONFIG_NAME.into(),
-            Author::User | Author::System => self.path.display().to_string(),
+            Author::Outer | Author::Named | Author::User | Author::System => self.path.display().to_string(),
         }
     }
 
     fn allow(&self, word: Word<'_>, origin: String, config: &mut Config) -> Result<(), ConfigError> {
-        if self.author == Author::Repository {
-            config.replaces_scope = true;
+        match self.author {
+            Author::Repository => config.replaces_scope = true,
+            Author::System => config.bounded = true,
+            Author::Outer | Author::Named | Author::User => {}
+        }
+        if let Some(reason) = self.names_no_repository(word) {
+            config.waiting.push(Waiting { origin, reason: reason.into(), reach: None });
+            return Ok(());
         }
         let pattern = self.pattern(word)?;
         if let Some(floor) = covered_floor(self.sources, &pattern) {
@@ -381,6 +466,16 @@ impl Reader<'_> {
                 &format!("a pattern that covers the floor object {floor}"),
                 "a pattern that covers none: no line makes these destructible",
             ));
+        }
+        match self.author {
+            Author::Outer => return Ok(()),
+            Author::Named => {
+                let reason = "it stands where $XDG_CONFIG_HOME points, which is no place of yours: \
+                              ~/.config/blastradius/config may say it";
+                config.waiting.push(Waiting { origin, reason: reason.into(), reach: None });
+                return Ok(());
+            }
+            Author::Repository | Author::User | Author::System => {}
         }
         if !self.trusted && !self.is_within_repository(&pattern) {
             config.waiting.push(Waiting {
@@ -395,6 +490,9 @@ impl Reader<'_> {
     }
 
     fn deny(&self, word: Word<'_>, origin: String, config: &mut Config) -> Result<(), ConfigError> {
+        if self.names_no_repository(word).is_some() {
+            return Ok(());
+        }
         let pattern = self.pattern(word)?;
         config.denies.push(Line { pattern, origin: origin.into() });
         Ok(())
@@ -410,18 +508,21 @@ impl Reader<'_> {
         if word.text.is_empty() {
             return Err(self.error(word, "nothing", "a command pattern"));
         }
+        self.misread(word, misread::EVERYWHERE)?;
         config.commands.push(CommandLine { glob: word.text.into(), verdict, origin });
         Ok(())
     }
 
     fn rule(&self, word: Word<'_>, origin: String, config: &mut Config) -> Result<(), ConfigError> {
         let (id, verdict) = word.text.split_once(char::is_whitespace).unwrap_or((word.text, ""));
+        let verdict = word.part(verdict.trim());
         let Some(rule) = RuleId::ALL.iter().copied().find(|rule| rule.id() == id) else {
             return Err(self.error(word, &format!("`{id}`"), "the id of a rule"));
         };
-        let verdict_word = Word { column: word.column + id.chars().count() + 1, ..word };
-        let Some(verdict) = Verdict::from_name(verdict.trim()) else {
-            let found = if verdict.is_empty() { "nothing".into() } else { format!("`{}`", verdict.trim()) };
+        let verdict_word = verdict;
+        let Some(verdict) = Verdict::from_name(verdict.text) else {
+            let found =
+                if verdict.text.is_empty() { "nothing".into() } else { format!("`{}`", verdict.text) };
             return Err(self.error(verdict_word, &found, "`allow`, `warn`, `confirm` or `deny`"));
         };
         let row = rules::rule(rule);
@@ -432,7 +533,7 @@ impl Reader<'_> {
                 "a rule that may be overridden",
             ));
         }
-        if self.author == Author::Repository && verdict < row.verdict {
+        if !self.may_lower() && verdict < row.verdict {
             return Err(self.error(
                 verdict_word,
                 &format!("`{}`, which is milder than `{}`", verdict.name(), row.verdict.name()),
@@ -443,11 +544,39 @@ impl Reader<'_> {
         Ok(())
     }
 
+    fn may_lower(&self) -> bool {
+        matches!(self.author, Author::User | Author::System)
+    }
+
+    /// Why a pattern that begins with `<repo>` names nothing here, if it is no repository's own file that says so.
+    fn names_no_repository(&self, word: Word<'_>) -> Option<&'static str> {
+        let own = matches!(self.author, Author::Repository | Author::Outer);
+        if own || !word.text.starts_with("<repo>") {
+            return None;
+        }
+        match self.sources.tree {
+            None => Some("there is no work tree here"),
+            Some(tree) => {
+                scope::project_root(self.sources.world.platform(), self.sources.homes, &tree.root).err()
+            }
+        }
+    }
+
+    /// Refuses what people write because another tool understands it: taken as it stands it would name nothing, in silence.
+    fn misread(&self, word: Word<'_>, forms: &[misread::Form]) -> Result<(), ConfigError> {
+        let first = forms.iter().find_map(|form| Some((form, (form.find)(word.text)?)));
+        let Some((form, at)) = first else { return Ok(()) };
+        let at = word.part(&word.text[at..]);
+        Err(self.error(at, form.found, form.expected))
+    }
+
     /// Expands `<repo>`, `~`, `$VAR` and `./`, and follows the links of the part without wildcards.
     fn pattern(&self, word: Word<'_>) -> Result<Pattern, ConfigError> {
         if word.text.is_empty() {
             return Err(self.error(word, "nothing", "a pattern"));
         }
+        self.misread(word, misread::EVERYWHERE)?;
+        self.misread(word, misread::IN_PATTERNS)?;
         let (base, text) = self.anchor(word)?;
         let (literal, rest) = split_at_wildcard(text);
         let world = self.sources.world;
@@ -484,8 +613,8 @@ impl Reader<'_> {
             return Ok((PathBuf::from("/"), text));
         }
         let dir = match self.author {
-            Author::Repository => self.path.parent().unwrap_or(Path::new("/")),
-            Author::User | Author::System => {
+            Author::Repository | Author::Outer => self.path.parent().unwrap_or(Path::new("/")),
+            Author::Named | Author::User | Author::System => {
                 return Err(self.error(word, "a relative pattern", "`/`, `~/`, `<repo>` or `$NAME`"));
             }
         };
@@ -542,9 +671,10 @@ impl Reader<'_> {
                     Err(_) => false,
                 }
         });
-        let scratch = ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|dir| {
+        let below = pattern.is_below_only() || pattern.literal().is_none();
+        let scratch = SCRATCH.iter().any(|dir| {
             let dir = Path::new(dir);
-            is_below(platform, &place, dir) || starts_with(platform, &place, dir) && pattern.is_below_only()
+            is_below(platform, &place, dir) || starts_with(platform, &place, dir) && below
         });
         in_tree || scratch
     }
@@ -578,16 +708,15 @@ fn covered_floor(sources: &Sources<'_>, pattern: &Pattern) -> Option<String> {
     let platform = sources.world.platform();
     let place = pattern.literal_prefix();
     let literal = pattern.literal();
-    let scratch = ["/tmp", "/var/tmp", "/dev/shm"]
-        .iter()
-        .any(|dir| super::paths::same(platform, &place, Path::new(dir)));
-    if scratch && pattern.is_below_only() && literal.is_some() {
+    let scratch = SCRATCH.iter().any(|dir| super::paths::same(platform, &place, Path::new(dir)));
+    if scratch && (pattern.is_below_only() || literal.is_none()) {
         return None;
     }
     let known = floor::home_parents()
         .map(Path::to_path_buf)
         .chain(floor::system_roots(platform).iter().map(PathBuf::from))
         .chain(sources.homes.iter().cloned())
+        .chain(windows_drives(sources.world, &place))
         .chain([PathBuf::from("/")]);
     for object in known {
         let covered = match &literal {
@@ -600,18 +729,53 @@ fn covered_floor(sources: &Sources<'_>, pattern: &Pattern) -> Option<String> {
     }
     match literal {
         // `allow /workspace/**` is the entries of a directory that happens to lie at the top; `allow /workspace` is not.
-        Some(path) => (!pattern.is_below_only() && floor::is_floor_by_place(platform, &path))
-            .then(|| path.display().to_string()),
-        None => (depth(&place) == 0
-            || floor::home_parents().any(|parent| super::paths::same(platform, &place, parent)))
-        .then(|| format!("objects directly below {}", place.display())),
+        Some(path) => {
+            let is_top = depth(&path) == 1 && pattern.is_below_only();
+            (!is_top && floor::is_floor_by_place(platform, &path)).then(|| path.display().to_string())
+        }
+        None if depth(&place) == 0
+            || floor::home_parents().any(|parent| super::paths::same(platform, &place, parent)) =>
+        {
+            Some(format!("objects directly below {}", place.display()))
+        }
+        // `~/*` is `~/**` by another name.
+        None => (pattern.takes_any_entry() && gives_no_entries(sources, &place))
+            .then(|| place.display().to_string()),
     }
+}
+
+/// Whether it is a floor object whose entries are allowed one by one or not at all: a home, a system root. The home that a
+/// container's work tree happens to be is none.
+fn gives_no_entries(sources: &Sources<'_>, place: &Path) -> bool {
+    let platform = sources.world.platform();
+    let is_home = sources
+        .homes
+        .iter()
+        .any(|home| super::paths::same(platform, home, place) && scope::is_persons_home(platform, home));
+    let is_root =
+        floor::system_roots(platform).iter().any(|root| super::paths::same(platform, place, Path::new(root)));
+    is_home || is_root || depth(place) > 1 && floor::is_floor_by_place(platform, place)
+}
+
+/// The Windows drives that are mounted here, for a pattern that begins at `place`.
+fn windows_drives(world: &dyn World, place: &Path) -> Vec<PathBuf> {
+    let parent = Path::new("/mnt");
+    let concerns = parent.starts_with(place) || place.starts_with(parent);
+    let entries = match world.platform() {
+        Platform::Linux if concerns => world.read_dir(parent, 64).unwrap_or_default(),
+        Platform::Linux | Platform::MacOs => Vec::new(),
+    };
+    let drives = entries.into_iter().map(|(name, _)| Path::new("/mnt").join(name));
+    drives
+        .filter(|drive| floor::is_windows_floor(drive))
+        .filter(|drive| !matches!(world.look(&drive.join("Windows")), Look::Absent))
+        .collect()
 }
 
 /// With `allow` lines in the system's file, nothing below allows more. `below`: how many lines came from below.
 fn bound(platform: Platform, config: &mut Config, below: usize) {
     let (lower, ceiling) = config.allows.split_at(below);
-    if ceiling.is_empty() {
+    if !config.bounded {
         return;
     }
     let within = |line: &Line| {
@@ -702,8 +866,31 @@ mod tests {
     #[test]
     fn an_allow_that_covers_a_floor_object_is_an_error_that_names_the_line() {
         for pattern in [
-            "/**", "/", "/home/**", "~/**", "~", "/home/*", "/usr/**", "/etc", "/*", "/h*/**", "/srv", "..",
+            "/**",
+            "/",
+            "/home/**",
+            "~/**",
+            "~",
+            "/home/*",
+            "/usr/**",
+            "/etc",
+            "/*",
+            "/h*/**",
+            "/srv",
+            "..",
             "$HOME/**",
+            "~/*",
+            "~/?*",
+            "~/*/**",
+            "~/[!q]*",
+            "~/**/*",
+            "~/.*",
+            "/etc/*",
+            "/usr/local/*",
+            "/home/alice/**",
+            "/home/alice",
+            "/mnt/c/**",
+            "/mnt/c/Users/tim/**",
         ] {
             let error = error(&format!("# first\nallow {pattern}"));
             assert!(
@@ -715,9 +902,15 @@ mod tests {
 
     #[test]
     fn what_is_wider_than_the_work_tree_waits_for_trust() {
-        for pattern in
-            ["../other/**", "<repo>/../other", "~/Documents/old", "/srv/data/**", "/usr/local/lib/x"]
-        {
+        for pattern in [
+            "../other/**",
+            "<repo>/../other",
+            "~/Documents/old",
+            "/srv/data/**",
+            "/usr/local/lib/x",
+            "/srv/*",
+            "~/*.log",
+        ] {
             let lines = format!("allow {pattern}");
             let waiting = policy(&lines);
             assert!(waiting.errors().is_empty(), "{pattern}: {:?}", waiting.errors());
@@ -727,7 +920,7 @@ mod tests {
             let trusted = Policy::load(&world, Start { trust: Some(&Everything), ..Start::default() });
             assert_eq!(trusted.config().allows.len(), 1, "{pattern}");
         }
-        assert!(policy("allow /tmp/**\nallow ./x").config().waiting.is_empty());
+        assert!(policy("allow /tmp/**\nallow /tmp/*\nallow ./x").config().waiting.is_empty());
     }
 
     #[test]
@@ -796,19 +989,100 @@ mod tests {
     fn the_template_says_nothing_until_somebody_uncomments_it_and_then_it_is_right() {
         let said = policy(TEMPLATE);
         assert_eq!((said.errors(), said.config().allows.len()), (&[][..], 0));
-        let lines: Vec<&str> = TEMPLATE
-            .lines()
-            .filter_map(|line| line.strip_prefix("# "))
-            .filter(|line| {
-                ["allow", "deny", "confirm-command", "rule"]
-                    .contains(&line.split([' ', '-']).next().unwrap_or(""))
-                    || line.starts_with("confirm-command")
-            })
-            .collect();
-        assert_eq!(lines.len(), 10);
-        let uncommented: String =
-            lines.iter().map(|line| line.split("  ").next().unwrap_or(line).to_owned() + "\n").collect();
-        assert_eq!(policy(&uncommented).errors(), [], "{uncommented}");
+        let statement = |line: &&str| !line.is_empty() && !line.starts_with(' ');
+        let lines = TEMPLATE.lines().filter_map(|line| line.strip_prefix('#')).filter(statement);
+        let uncommented = lines.collect::<Vec<_>>().join("\n");
+        let said = policy(&uncommented);
+        assert_eq!(said.errors(), [], "{uncommented}");
+        let config = said.config();
+        let said = [config.allows.len(), config.denies.len(), config.commands.len(), config.rules.len()];
+        assert_eq!((said, config.waiting.len()), ([4, 2, 2, 1], 1), "{uncommented}");
+    }
+
+    #[test]
+    fn what_another_tool_would_understand_is_an_error_and_not_the_name_of_something_that_is_not_there() {
+        for (line, column, found) in [
+            ("deny ./keys   # private", 15, "`#`"),
+            ("deny-command make x* # never", 22, "`#`"),
+            ("deny \"./my keys\"", 6, "quotation marks"),
+            ("deny './keys'", 6, "quotation marks"),
+            ("deny-command 'make x*'", 14, "quotation marks"),
+            ("deny !./keys", 6, "`!`"),
+            ("deny <REPO>/keys", 6, "`<`"),
+            ("deny ./a ./b", 10, "a second pattern"),
+            ("deny ./a ~/b", 10, "a second pattern"),
+            ("deny ./{a,b}/keys", 8, "a list in braces"),
+            ("deny ./my\\ keys", 10, "a backslash"),
+            ("deny ./build/$TARGET/x", 14, "a variable inside"),
+            ("deny ./build/${TARGET}", 14, "a variable inside"),
+        ] {
+            let error = error(line);
+            assert!(error.contains(&format!(":1:{column}: found {found}")), "{line}: {error}");
+        }
+        for line in [
+            "deny ./a#b",
+            "deny ./my keys",
+            "deny ./it's",
+            "deny ./{{name}}/x",
+            "deny ./$types",
+            "deny ./a!b",
+            "deny ./a - b",
+            "deny-command echo \"*",
+            "deny [[:alpha:]]*",
+            "deny $HOME/x",
+        ] {
+            assert_eq!(error(line), "", "{line}");
+        }
+    }
+
+    #[test]
+    fn of_several_lines_for_one_rule_the_strictest_holds_whoever_wrote_it() {
+        let lowered = "rule git-discard allow";
+        let said = |repository: &str, system: &str| {
+            let world = world(repository)
+                .file("/home/dev/.config/blastradius/config", lowered)
+                .file("/etc/blastradius/config", system)
+                .owner("/etc/blastradius/config", 0);
+            Policy::load(&world, Start::default()).config().rule(RuleId::GitDiscard)
+        };
+        assert_eq!(said("", ""), Some(Verdict::Allow));
+        assert_eq!(said("rule git-discard deny", ""), Some(Verdict::Deny));
+        assert_eq!(said("rule git-discard deny", lowered), Some(Verdict::Deny));
+        assert_eq!(said("", "rule git-discard deny"), Some(Verdict::Deny));
+        assert!(error("rule  git-discard   allow").contains(":1:21: found `allow`"));
+    }
+
+    #[test]
+    fn a_file_of_the_user_or_the_system_that_others_can_write_or_that_leads_to_anothers_is_an_error() {
+        let user = "/home/dev/.config/blastradius/config";
+        let open = world("").file(user, "allow ~/x/**").open_to_all(user);
+        assert!(Policy::load(&open, Start::default()).errors()[0].found.contains("everybody may write"));
+        let linked = world("").link(user, "/srv/config").file("/srv/config", "allow ~/x/**");
+        assert_eq!(Policy::load(&linked, Start::default()).errors(), [], "a link to a file of one's own");
+        let foreign = linked.owner("/srv/config", 4242);
+        assert!(Policy::load(&foreign, Start::default()).errors()[0].found.contains("user 4242"));
+        let open = world("deny ./x").open_to_all("/home/dev/proj/.blastradius");
+        assert_eq!(Policy::load(&open, Start::default()).errors(), [], "some file systems know no modes");
+    }
+
+    #[test]
+    fn a_ceiling_that_names_nothing_here_is_still_one() {
+        let system = |text: &str, cwd: &str| {
+            let world = world("allow ./build/**")
+                .file("/etc/blastradius/config", text)
+                .owner("/etc/blastradius/config", 0)
+                .dir("/srv/x");
+            let world = world.cwd(cwd);
+            let policy = Policy::load(&world, Start { session: true, ..Start::default() });
+            assert_eq!(policy.errors(), [], "{text} in {cwd}");
+            (
+                policy.zone(&world, Path::new("/home/dev/proj/build/x")).zone,
+                policy.zone(&world, Path::new("/srv/x/y")).zone,
+                policy.zone(&world, Path::new("/etc/blastradius/config")).zone,
+            )
+        };
+        assert_eq!(system("allow <repo>/**", PROJ), (Zone::Scope, Zone::Other, Zone::Own));
+        assert_eq!(system("allow <repo>/**", "/srv/x"), (Zone::Personal, Zone::Other, Zone::Own));
     }
 
     #[test]

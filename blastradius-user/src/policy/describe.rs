@@ -120,7 +120,10 @@ impl Policy {
             let told = matches!(stated.zone, Zone::Denied | Zone::Own | Zone::History)
                 || stated.zone == Zone::Scope && !stated.origin.starts_with("default scope");
             if told {
-                say(stated.zone.name(), path.display().to_string(), stated.origin.to_string());
+                // `D/**` is not D.
+                let itself = entry.own.as_ref().is_some_and(|own| own.zone == stated.zone);
+                let below = if itself { "" } else { "/**" };
+                say(stated.zone.name(), format!("{}{below}", path.display()), stated.origin.to_string());
             }
         }
         for mark in self.marks.patterns() {

@@ -129,7 +129,8 @@ impl Marks {
         self.entries.get(&*folded(self.platform, path))
     }
 
-    /// The zone of a canonical path: the nearest mark decides, and a denied one anywhere above wins.
+    /// The zone of a canonical path: the nearest mark decides, but a denied one anywhere above wins, and inside history
+    /// and the guard's own files nothing milder is heard.
     pub fn zone(&self, path: &Path) -> Option<Answer> {
         let path = folded(self.platform, path);
         let by_mark = self.nearest_entry(&path);
@@ -161,7 +162,7 @@ impl Marks {
             });
             child = Some(ancestor);
             let Some(stated) = stated else { continue };
-            if nearest.is_none() || stated.zone == Zone::Denied {
+            if nearest.as_ref().is_none_or(|near| precedence(stated.zone) > precedence(near.stated.zone)) {
                 nearest = Some(Answer { stated: stated.clone(), depth: total - up, own: up == 0 });
                 if stated.zone == Zone::Denied {
                     break;
@@ -187,12 +188,29 @@ impl Marks {
     }
 }
 
-/// Of two answers for one path: denied wins, then the deeper mark, then the stricter zone.
+/// Of two answers for one path: what overrules wins, then the deeper mark, then the stricter zone.
 fn nearer(left: Answer, right: Answer) -> Answer {
     let key = |answer: &Answer| {
-        (answer.stated.zone == Zone::Denied, answer.depth, std::cmp::Reverse(rank(answer.stated.zone)))
+        let zone = answer.stated.zone;
+        (precedence(zone), answer.depth, std::cmp::Reverse(rank(zone)))
     };
     if key(&right) > key(&left) { right } else { left }
+}
+
+/// What is said higher up and overrules a nearer mark: no line allows anything inside history or the guard's own files.
+fn precedence(zone: Zone) -> u8 {
+    match zone {
+        Zone::Denied => 4,
+        Zone::Floor => 3,
+        Zone::Own => 2,
+        Zone::History => 1,
+        _ => 0,
+    }
+}
+
+/// Whether a zone takes all that lies in it, whatever is said of a part: nothing but a stricter word holds there.
+pub fn is_absorbing(zone: Zone) -> bool {
+    matches!(zone, Zone::Own | Zone::History)
 }
 
 /// Which of two statements about one object stays: the lower.

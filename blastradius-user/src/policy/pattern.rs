@@ -98,7 +98,53 @@ impl Pattern {
             })
             .take(counted)
             .collect();
-        shortest(&self.parts, &names, 0, self.fold, &mut 4096)
+        self.shortest(&names)
+    }
+
+    /// Whether the first component behind the literal ones takes any name: `D/*`, `D/?*`, `D/[!x]*`, `D/**/*`, `D/.*`.
+    pub fn takes_any_entry(&self) -> bool {
+        let dir = self.literal_prefix();
+        let whole = super::paths::depth(&dir) + 1;
+        ["qZ7\u{1}", ".qZ7\u{1}"].iter().any(|name| self.match_depth(&dir.join(name)) == Some(whole))
+    }
+
+    /// The fewest names that the parts take, one after the other. Work is the product of both, however many `**` there are.
+    fn shortest(&self, names: &[&OsStr]) -> Option<usize> {
+        // After how many names the parts read so far can be at their end.
+        let mut ends = vec![false; names.len() + 1];
+        ends[0] = true;
+        for part in &self.parts {
+            let mut next = vec![false; names.len() + 1];
+            match part {
+                Part::Deep => {
+                    let mut open = false;
+                    for (end, from) in next.iter_mut().zip(&ends) {
+                        open |= from;
+                        *end = open;
+                    }
+                }
+                Part::Literal(_) | Part::Wild(_) => {
+                    for (at, name) in names.iter().enumerate() {
+                        next[at + 1] = ends[at] && self.takes(part, name);
+                    }
+                }
+            }
+            if !next.contains(&true) {
+                return None;
+            }
+            ends = next;
+        }
+        ends.iter().position(|end| *end)
+    }
+
+    /// Whether a part that stands for one component takes this name.
+    fn takes(&self, part: &Part, name: &OsStr) -> bool {
+        match part {
+            Part::Literal(literal) if self.fold => literal.eq_ignore_ascii_case(name),
+            Part::Literal(literal) => **literal == *name,
+            Part::Wild(wild) => wildcard(wild.as_bytes(), name.as_bytes(), self.fold),
+            Part::Deep => true,
+        }
     }
 
     /// Whether `path` could hold a match somewhere below it, or be one.
@@ -117,32 +163,16 @@ impl std::fmt::Display for Pattern {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for part in &self.parts {
             match part {
-                Part::Literal(name) => write!(out, "/{}", name.to_string_lossy())?,
+                Part::Literal(name) => match name.to_str() {
+                    Some(name) => write!(out, "/{name}")?,
+                    // Two names that are no text must not look the same: an approval holds for one of them.
+                    None => write!(out, "/{}", name.as_bytes().escape_ascii())?,
+                },
                 Part::Wild(name) => write!(out, "/{name}")?,
                 Part::Deep => write!(out, "/**")?,
             }
         }
         if self.below_only { write!(out, "/**") } else { Ok(()) }
-    }
-}
-
-/// `budget` bounds the work that several `**` can make.
-fn shortest(parts: &[Part], names: &[&OsStr], at: usize, fold: bool, budget: &mut u32) -> Option<usize> {
-    let Some((part, rest)) = parts.split_first() else { return Some(at) };
-    *budget = budget.checked_sub(1)?;
-    match part {
-        Part::Literal(name) => {
-            let next = names.get(at)?;
-            let same = if fold { name.eq_ignore_ascii_case(next) } else { **name == **next };
-            same.then(|| shortest(rest, names, at + 1, fold, budget)).flatten()
-        }
-        Part::Wild(wild) => {
-            let next = names.get(at)?;
-            wildcard(wild.as_bytes(), next.as_bytes(), fold)
-                .then(|| shortest(rest, names, at + 1, fold, budget))
-                .flatten()
-        }
-        Part::Deep => (at..=names.len()).filter_map(|from| shortest(rest, names, from, fold, budget)).min(),
     }
 }
 
@@ -159,16 +189,17 @@ pub fn wildcard(pattern: &[u8], text: &[u8], fold: bool) -> bool {
                 at += 1;
                 continue;
             }
-            Some(_) => one(&pattern[at..], text[to], fold),
+            Some(_) => one(&pattern[at..], &text[to..], fold),
             None => None,
         };
-        if let Some(width) = step {
-            at += width;
-            to += 1;
+        if let Some((read, taken)) = step {
+            at += read;
+            to += taken;
         } else if let Some((behind, taken)) = resume {
-            resume = Some((behind, taken + 1));
+            let taken = taken + letter(&text[taken..]).1;
+            resume = Some((behind, taken));
             at = behind;
-            to = taken + 1;
+            to = taken;
         } else {
             return false;
         }
@@ -176,53 +207,113 @@ pub fn wildcard(pattern: &[u8], text: &[u8], fold: bool) -> bool {
     pattern[at..].iter().all(|byte| *byte == b'*')
 }
 
-/// Matches one byte of text with the first element of `pattern`; the element's width if it fits.
-fn one(pattern: &[u8], byte: u8, fold: bool) -> Option<usize> {
+/// Matches the beginning of `text` with the first element of `pattern`; how many bytes of both that takes, if it fits.
+fn one(pattern: &[u8], text: &[u8], fold: bool) -> Option<(usize, usize)> {
     let same = |left: u8, right: u8| if fold { left.eq_ignore_ascii_case(&right) } else { left == right };
+    let byte = *text.first()?;
     match pattern {
-        [b'?', ..] => Some(1),
-        [b'\\', escaped, ..] => same(*escaped, byte).then_some(2),
-        [b'[', ..] => match set(pattern, byte, fold) {
-            Some((width, true)) => Some(width),
-            Some((_, false)) => None,
-            // An opening bracket that is never closed is an ordinary character.
-            None => (byte == b'[').then_some(1),
-        },
-        [first, ..] => same(*first, byte).then_some(1),
+        [b'?', ..] => Some((1, letter(text).1)),
+        [b'\\', escaped, ..] => same(*escaped, byte).then_some((2, 1)),
+        [b'[', ..] => {
+            let (found, width) = letter(text);
+            match set(pattern, found, fold) {
+                Some((read, true)) => Some((read, width)),
+                Some((_, false)) => None,
+                // An opening bracket that is never closed is an ordinary character.
+                None => (byte == b'[').then_some((1, 1)),
+            }
+        }
+        [first, ..] => same(*first, byte).then_some((1, 1)),
         [] => None,
     }
 }
 
-/// Reads `[…]`: its width, and whether `byte` is in it.
-fn set(pattern: &[u8], byte: u8, fold: bool) -> Option<(usize, bool)> {
+/// The first character and its width; a byte that begins none counts as one that nothing else equals. Of nothing: nothing.
+fn letter(text: &[u8]) -> (Letter, usize) {
+    let Some(first) = text.first() else { return (Err(0), 0) };
+    if first.is_ascii() {
+        return (Ok(char::from(*first)), 1);
+    }
+    let whole = (2..=4.min(text.len())).find_map(|width| std::str::from_utf8(&text[..width]).ok());
+    match whole.and_then(|text| text.chars().next()) {
+        Some(found) => (Ok(found), found.len_utf8()),
+        None => (Err(*first), 1),
+    }
+}
+
+/// A character, or a byte that is none.
+type Letter = Result<char, u8>;
+
+/// Reads `[…]`: its width, and whether `wanted` is in it.
+fn set(pattern: &[u8], wanted: Letter, fold: bool) -> Option<(usize, bool)> {
     let mut at = 1;
     let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
     if negated {
         at += 1;
     }
     let start = at;
-    let within = |low: u8, high: u8| {
-        (low..=high).contains(&byte)
-            || fold
-                && ((low..=high).contains(&byte.to_ascii_lowercase())
-                    || (low..=high).contains(&byte.to_ascii_uppercase()))
-    };
     let mut found = false;
     loop {
         match pattern[at..] {
             [] => return None,
             [b']', ..] if at > start => return Some((at + 1, found != negated)),
-            [low, b'-', high, ..] if high != b']' => {
-                found |= within(low, high);
-                at += 3;
+            [b'[', b':', ..] => {
+                if let Some((width, class)) = class(&pattern[at..]) {
+                    found |= wanted.is_ok_and(class);
+                    at += width;
+                    continue;
+                }
             }
-            [low, ..] => {
-                found |= within(low, low);
-                at += 1;
-            }
+            _ => {}
         }
+        let (low, width) = member(&pattern[at..])?;
+        at += width;
+        let is_range =
+            pattern.get(at) == Some(&b'-') && pattern.get(at + 1).is_some_and(|next| *next != b']');
+        let (high, width) = if is_range { member(&pattern[at + 1..])? } else { (low, 0) };
+        at += if is_range { width + 1 } else { 0 };
+        found |= is_within(low, high, wanted, fold);
     }
 }
+
+/// One end of a range, or a member: a backslash takes the meaning from what follows.
+fn member(pattern: &[u8]) -> Option<(Letter, usize)> {
+    let escaped = pattern.first() == Some(&b'\\') && pattern.len() > 1;
+    let (found, width) = letter(&pattern[usize::from(escaped)..]);
+    (width > 0).then_some((found, width + usize::from(escaped)))
+}
+
+fn is_within(low: Letter, high: Letter, wanted: Letter, fold: bool) -> bool {
+    let (Ok(first), Ok(last), Ok(letter)) = (low, high, wanted) else {
+        return low == wanted || high == wanted;
+    };
+    let within = |letter: char| (first..=last).contains(&letter);
+    within(letter) || fold && (within(letter.to_ascii_lowercase()) || within(letter.to_ascii_uppercase()))
+}
+
+/// Reads `[:alpha:]` inside a set: its width, and what is in the class.
+fn class(pattern: &[u8]) -> Option<(usize, Class)> {
+    CLASSES.iter().find(|(name, _)| pattern.starts_with(name)).map(|(name, class)| (name.len(), *class))
+}
+
+/// Whether a character is in it.
+type Class = fn(char) -> bool;
+
+/// The classes of POSIX.
+const CLASSES: &[(&[u8], Class)] = &[
+    (b"[:alnum:]", char::is_alphanumeric),
+    (b"[:alpha:]", char::is_alphabetic),
+    (b"[:blank:]", |letter| letter == ' ' || letter == '\t'),
+    (b"[:cntrl:]", char::is_control),
+    (b"[:digit:]", |letter| letter.is_ascii_digit()),
+    (b"[:graph:]", |letter| !letter.is_control() && !letter.is_whitespace()),
+    (b"[:lower:]", char::is_lowercase),
+    (b"[:print:]", |letter| !letter.is_control()),
+    (b"[:punct:]", |letter| letter.is_ascii_punctuation()),
+    (b"[:space:]", char::is_whitespace),
+    (b"[:upper:]", char::is_uppercase),
+    (b"[:xdigit:]", |letter| letter.is_ascii_hexdigit()),
+];
 
 #[cfg(test)]
 mod tests {
@@ -274,6 +365,21 @@ mod tests {
             ("*a*b*c", "xxaxxcxxb", false),
             ("", "", true),
             ("", "a", false),
+            ("?", "ü", true),
+            ("??", "ü", false),
+            ("[ä-ö]x", "äx", true),
+            ("[!ü]", "ü", false),
+            ("a*[!ü]", "aü", false),
+            ("*ü?", "xüö", true),
+            ("[[:digit:][:upper:]]x", "7x", true),
+            ("[[:digit:][:upper:]]x", "Xx", true),
+            ("[[:digit:]]x", "ax", false),
+            ("[![:space:]]", "a", true),
+            ("[[:nonsense:]]", "n]", true),
+            ("[\\]a]", "]", true),
+            ("[a-", "[a-", true),
+            ("[a-]", "-", true),
+            ("[]-a]", "a", true),
         ] {
             assert_eq!(wildcard(pattern.as_bytes(), text.as_bytes(), false), expected, "{pattern} on {text}");
         }
@@ -285,7 +391,35 @@ mod tests {
         assert!(!wildcard(pattern.as_bytes(), "a".repeat(199).as_bytes(), false));
         let deep = Pattern::new(&"/**/a".repeat(30), false);
         let path = format!("/{}b", "a/".repeat(60));
-        // Out of budget is "no match", which never widens an allow; deny patterns are matched by literal prefix too.
-        let _ = deep.match_depth(Path::new(&path));
+        assert_eq!(deep.match_depth(Path::new(&path)), Some(30));
+        let none = Pattern::new(&format!("{}/c", "/**/a".repeat(30)), false);
+        assert_eq!(none.match_depth(Path::new(&path)), None);
+    }
+
+    #[test]
+    fn a_pattern_that_takes_any_entry_is_known_by_what_it_takes() {
+        for (pattern, any) in [
+            ("/a/*", true),
+            ("/a/*/**", true),
+            ("/a/?*", true),
+            ("/a/[!x]*", true),
+            ("/a/**/*", true),
+            ("/a/.*", true),
+            ("/a/**/*.o", false),
+            ("/a/*.log", false),
+            ("/a/x*", false),
+            ("/a/*/x", false),
+        ] {
+            assert_eq!(Pattern::new(pattern, false).takes_any_entry(), any, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn names_that_are_no_text_are_told_apart() {
+        let shown = |name: &[u8]| {
+            Pattern::below(&Path::new("/a").join(OsStr::from_bytes(name)), "", false).to_string()
+        };
+        assert_ne!(shown(b"\xff"), shown(b"\xfe"));
+        assert_eq!(shown("ü".as_bytes()), "/a/ü");
     }
 }

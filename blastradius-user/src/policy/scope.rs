@@ -156,7 +156,7 @@ pub(super) fn is_standard_user_directory(platform: Platform, homes: &[PathBuf], 
 }
 
 /// Whether a home is a person's: below `/home`, `/root` or `/Users`. A container's `/app` may be a home by accident.
-fn is_persons_home(platform: Platform, home: &Path) -> bool {
+pub(super) fn is_persons_home(platform: Platform, home: &Path) -> bool {
     ["/home", "/root", "/Users", "/var/root"]
         .iter()
         .any(|parent| starts_with(platform, home, Path::new(parent)))

@@ -149,9 +149,9 @@ fn liftable(world: &dyn World, policy: &Policy, wish: &Wish) -> Result<Option<Pa
         _ => {}
     }
     if is_too_much(world, policy, path) {
-        return Err(
-            "it is a whole directory of a home that people or programs fill; allow what lies in it".into()
-        );
+        return Err("it is a home's own, filled by people or by many programs (or was, before it went): \
+                    allow what lies in it, or let a person do this"
+            .into());
     }
     Ok(Some(path.clone()))
 }

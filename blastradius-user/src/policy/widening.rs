@@ -104,6 +104,209 @@ fn the_git_directory_of_a_linked_worktree_or_a_separate_one_is_scope_but_for_its
 }
 
 #[test]
+fn a_git_file_takes_nothing_from_another_work_tree_or_from_what_is_called_like_a_repository() {
+    let world = machine()
+        .work_tree("/home/dev/other")
+        .file("/home/dev/other/.git/index", "")
+        .file("/home/dev/proj/.git", "gitdir: /home/dev/other/.git\n");
+    assert_ne!(zone(&world, "/home/dev/other/.git/index"), Zone::Scope);
+    assert_ne!(zone(&world, "/home/dev/other/.git/hooks"), Zone::Scope);
+    assert_eq!(zone(&world, "/home/dev/other/.git/refs"), Zone::History);
+    let photos = "/home/dev/photos.git/2024";
+    let mut world = machine().file("/home/dev/proj/.git", &format!("gitdir: {photos}\n"));
+    for entry in ["HEAD", "objects/x", "refs/x", "pic.jpg"] {
+        world = world.file(&format!("{photos}/{entry}"), "");
+    }
+    assert_ne!(zone(&world, "/home/dev/photos.git/2024/pic.jpg"), Zone::Scope);
+}
+
+#[test]
+fn no_line_allows_anything_inside_history_or_the_guards_own_files_in_either_layer() {
+    let user = "/home/dev/.config/blastradius/config";
+    for line in [
+        "./.git/**",
+        "./.git/objects/**",
+        "./.git/refs/heads/**",
+        "./.git/refs/heads",
+        "./.git/refs/*",
+        "./.git/*/heads",
+        "./**/heads",
+        "./**/heads/**",
+        "./*",
+        "~/.local/state/blastradius/log",
+        "~/.local/state/blastradius/*",
+        "~/.local/**",
+        "~/.local/**/log",
+    ] {
+        let world = tree()
+            .dir("/home/dev/proj/.git/refs/heads/feature")
+            .dir("/home/dev/proj/.git/objects/ab")
+            .dir("/home/dev/.local/state/blastradius/log/x");
+        let world = match line.strip_prefix("./") {
+            Some(_) => world.file("/home/dev/proj/.blastradius", &format!("allow {line}")),
+            None => world.file(user, &format!("allow {line}")),
+        };
+        let policy = Policy::load(&world, Start::default());
+        assert_eq!((policy.errors(), policy.config().allows.len()), (&[][..], 1), "{line}");
+        let plan = policy.plan(&world);
+        for (path, expected) in [
+            ("/home/dev/proj/.git/refs/heads/feature", Zone::History),
+            ("/home/dev/proj/.git/refs/heads", Zone::History),
+            ("/home/dev/proj/.git/refs/new", Zone::History),
+            ("/home/dev/proj/.git/objects/ab/c", Zone::History),
+            ("/home/dev/.local/state/blastradius/log", Zone::Own),
+            ("/home/dev/.local/state/blastradius/log/x/y", Zone::Own),
+        ] {
+            let path = Path::new(path);
+            assert_eq!(policy.zone(&world, path).zone, expected, "{line}: {}", path.display());
+            assert_eq!(
+                super::compile::tests::planned(&plan, path),
+                expected,
+                "{line}, planned: {}",
+                path.display()
+            );
+        }
+    }
+    let denied = lines("deny ./.git/refs/heads/keep");
+    assert_eq!(
+        zone(&denied, "/home/dev/proj/.git/refs/heads/keep"),
+        Zone::Denied,
+        "stricter words are heard"
+    );
+}
+
+#[test]
+fn a_variable_that_points_at_another_users_file_takes_no_line_away_and_widens_by_none() {
+    let usual = "/home/dev/.config/blastradius/config";
+    let wide = "allow ~/old/**\ndeny ~/proj/keep";
+    for (dir, counts) in [
+        ("/home/dev/proj/conf", false),
+        ("/tmp/conf", false),
+        ("/srv/conf", false),
+        ("/home/dev/proj/../proj/conf", false),
+        ("/home/dev/link", false),
+        ("/home/dev/etc", true),
+    ] {
+        let world = tree()
+            .file(usual, "deny ~/proj/src")
+            .link("/home/dev/link", "proj/conf")
+            .file("/home/dev/proj/conf/blastradius/config", wide)
+            .file("/tmp/conf/blastradius/config", wide)
+            .file("/srv/conf/blastradius/config", wide)
+            .file("/home/dev/etc/blastradius/config", wide)
+            .env("XDG_CONFIG_HOME", dir);
+        let policy = Policy::load(&world, Start::default());
+        let zone = |path: &str| policy.zone(&world, Path::new(path)).zone;
+        assert_eq!(policy.errors(), [], "{dir}");
+        assert_eq!(zone("/home/dev/old/x") == Zone::Scope, counts, "{dir}");
+        assert_eq!(policy.config().waiting.is_empty(), counts, "{dir}");
+        assert_eq!(zone("/home/dev/proj/keep"), Zone::Denied, "{dir}: whoever sets a variable may narrow");
+        assert_eq!(
+            zone("/home/dev/proj/src"),
+            Zone::Denied,
+            "{dir}: the user's own file is read all the same"
+        );
+    }
+    let lowers = tree()
+        .file("/tmp/conf/blastradius/config", "rule git-discard allow")
+        .env("XDG_CONFIG_HOME", "/tmp/conf");
+    assert!(Policy::load(&lowers, Start::default()).errors()[0].expected.contains("only raises"));
+}
+
+#[test]
+fn a_file_further_down_takes_no_refusal_away_and_is_protected_itself() {
+    let world = lines("deny ./src\nallow ~/old/**\nrule git-discard deny\ndeny-command make x*")
+        .dir("/home/dev/proj/sub/out")
+        .file("/home/dev/proj/sub/.blastradius", "allow ./out/**")
+        .cwd("/home/dev/proj/sub");
+    let policy = Policy::load(&world, Start::default());
+    let zone = |path: &str| policy.zone(&world, Path::new(path)).zone;
+    assert_eq!(policy.errors(), []);
+    assert_eq!(zone("/home/dev/proj/src/a"), Zone::Denied);
+    assert_eq!(zone("/home/dev/proj/sub/out/a"), Zone::Scope);
+    assert_eq!(zone("/home/dev/proj/sub/other"), Zone::Personal, "the nearest file says what is scope");
+    assert_eq!(zone("/home/dev/proj/sub/.blastradius"), Zone::Own);
+    assert_eq!(zone("/home/dev/proj/.blastradius"), Zone::Own);
+    assert_eq!((policy.config().waiting.len(), policy.config().rules.len()), (0, 1));
+    assert_eq!(policy.config().commands.len(), 1);
+    let broken = lines("nonsense").file("/home/dev/proj/sub/.blastradius", "").cwd("/home/dev/proj/sub");
+    assert_eq!(Policy::load(&broken, Start::default()).errors().len(), 1);
+}
+
+#[test]
+fn the_users_line_about_a_repository_names_nothing_where_there_is_none() {
+    let user = "/home/dev/.config/blastradius/config";
+    let world = machine().dir("/home/dev/elsewhere").file(user, "allow <repo>/**\ndeny <repo>/keep");
+    for cwd in ["/home/dev/elsewhere", "/home/dev"] {
+        let world = world.clone().cwd(cwd);
+        let policy = Policy::load(&world, Start::default());
+        assert_eq!((policy.errors(), policy.config().allows.len()), (&[][..], 0), "{cwd}");
+        assert_eq!(policy.zone(&world, Path::new("/home/dev/.config/x")).zone, Zone::Config, "{cwd}");
+    }
+    let home = world.clone().work_tree("/home/dev").cwd("/home/dev");
+    assert_eq!(Policy::load(&home, Start::default()).errors(), [], "a home that is a work tree is no scope");
+    let project = world.work_tree(PROJ).cwd(PROJ);
+    let policy = Policy::load(&project, Start::default());
+    assert_eq!(policy.zone(&project, Path::new("/home/dev/proj/x")).zone, Zone::Scope);
+    assert_eq!(policy.zone(&project, Path::new("/home/dev/proj/keep")).zone, Zone::Denied);
+}
+
+#[test]
+fn the_history_of_a_repository_inside_the_project_is_history_in_both_layers_and_a_rebuildable_one_is_not() {
+    use super::effect::Act;
+    use super::mode::Mode;
+    use blastradius_common::Verdict::{Allow, Deny};
+    let project = |world: MemoryWorld| {
+        world
+            .work_tree("/home/dev/proj/vendor/lib")
+            .file("/home/dev/proj/vendor/lib/.git/index", "")
+            .dir("/home/dev/proj/vendor/lib/.git/objects/ab")
+            .dir("/home/dev/proj/backup.git/objects")
+            .dir("/home/dev/proj/backup.git/refs")
+            .file("/home/dev/proj/backup.git/HEAD", "")
+            .file("/home/dev/proj/notes.git/HEAD", "")
+            .file("/home/dev/proj/package.json", "{}")
+            .work_tree("/home/dev/proj/node_modules/x")
+            .dir("/home/dev/proj/other/data")
+    };
+    let plain = project(machine().dir(PROJ));
+    let worlds = [project(tree()), plain];
+    for world in worlds {
+        let policy = Policy::load(&world, Start { session: true, ..Start::default() });
+        let plan = policy.plan(&world);
+        for (path, expected) in [
+            ("vendor/lib/.git/refs/heads/x", Zone::History),
+            ("vendor/lib/.git/HEAD", Zone::History),
+            ("vendor/lib/.git/packed-refs", Zone::History),
+            ("backup.git/objects/ab", Zone::History),
+            ("vendor/lib/.git/index", Zone::Scope),
+            ("vendor/lib/src", Zone::Scope),
+            ("notes.git/HEAD", Zone::Scope),
+            ("node_modules/x/.git/HEAD", Zone::Scope),
+        ] {
+            let path = Path::new(PROJ).join(path);
+            assert_eq!(policy.zone(&world, &path).zone, expected, "{}", path.display());
+            assert_eq!(super::compile::tests::planned(&plan, &path), expected, "planned: {}", path.display());
+        }
+        for (path, expected) in [
+            ("vendor", Deny),
+            ("vendor/lib", Deny),
+            ("backup.git", Deny),
+            ("other", Allow),
+            ("node_modules", Allow),
+        ] {
+            let path = Path::new(PROJ).join(path);
+            let said = policy.outcome(&world, &path, Act::Remove { recursive: true }, Mode::Unattended);
+            assert_eq!(said, expected, "{}", path.display());
+        }
+    }
+    let allowed = project(lines("allow ./**\nallow ./vendor/lib/.git/refs/**"));
+    assert_eq!(zone(&allowed, "/home/dev/proj/vendor/lib/.git/refs/heads/x"), Zone::History);
+    let scratch = machine().work_tree("/tmp/clone");
+    assert_eq!(zone(&scratch, "/tmp/clone/.git/HEAD"), Zone::Scope, "a clone in scratch is scratch");
+}
+
+#[test]
 fn an_approval_ends_when_a_link_or_a_variable_leads_elsewhere() {
     let world = lines("allow ./out/**\nallow $JOBS/**\n")
         .link("/home/dev/proj/out", "/srv/out")

@@ -131,14 +131,14 @@ const GIT_NAMES: &[&str] = &[
     "worktrees",
 ];
 
-/// Whether `dir` is the git directory of something: it is called as git calls them, or holds what git puts there and
-/// nothing else.
+/// Whether `dir` is the git directory of something: it is or lies in a `.git`, or holds what git puts there and nothing
+/// else.
 pub fn is_git_dir(world: &dyn World, dir: &Path) -> bool {
     let has = |name: &str| exists(world, &dir.join(name));
     if !has("HEAD") || !(has("commondir") || has("objects") && has("refs")) {
         return false;
     }
-    let called = dir.iter().any(|name| name.as_encoded_bytes().ends_with(b".git"));
+    let called = dir.iter().any(|name| name == ".git");
     let entries = || world.read_dir(dir, GIT_NAMES.len() * 8).unwrap_or_default();
     called || entries().iter().all(|(name, _)| name.to_str().is_some_and(is_gits_own))
 }

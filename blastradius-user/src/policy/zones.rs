@@ -38,6 +38,11 @@ impl Policy {
         if may_be_state && let Some(state) = self.state(world, path, mark_depth) {
             return state;
         }
+        if stated.zone == Zone::Scope
+            && let Some(history) = self.nested_history(world, path)
+        {
+            return history;
+        }
         ZoneAnswer { zone: stated.zone, origin: stated.origin, own }
     }
 
@@ -127,6 +132,8 @@ pub(super) struct Ground<'a> {
     pub(super) allows: &'a [Line],
     pub(super) denies: &'a [Line],
     pub(super) own: &'a [PathBuf],
+    /// The policy files that were read.
+    pub(super) files: &'a [PathBuf],
 }
 
 /// One `allow` or `deny` line.
@@ -284,7 +291,8 @@ fn lay_history(ground: &Ground<'_>, tree: &WorkTree, marks: &mut Marks) {
     for dir in dirs {
         lay_git_dir(marks, dir, &origin);
         // The rest of a git directory that lies elsewhere is scope, as it is inside the work tree.
-        if *tie == Tie::File && !dir.starts_with(root) && is_nothing_else(ground, dir) {
+        let elsewhere = *tie == Tie::File && !dir.starts_with(root);
+        if elsewhere && !is_anothers(tree) && is_nothing_else(ground, dir) {
             marks.below(dir, Zone::Scope, origin.clone());
         }
     }
@@ -294,6 +302,11 @@ fn lay_history(ground: &Ground<'_>, tree: &WorkTree, marks: &mut Marks) {
     for module in submodules(ground.world, common_dir) {
         lay_git_dir(marks, &module, &origin);
     }
+}
+
+/// Whether a `.git` file names the git directory of an ordinary work tree elsewhere: that is the other's to change.
+fn is_anothers(tree: &WorkTree) -> bool {
+    tree.git_dir == tree.common_dir && tree.git_dir.file_name().is_some_and(|name| name == ".git")
 }
 
 /// Whether a directory that a `.git` file names is a git directory and nothing else. The file is anybody's to write: what
@@ -355,6 +368,10 @@ fn lay_own(ground: &Ground<'_>, marks: &mut Marks) {
     {
         marks.name(&tree.root.join(super::CONFIG_NAME), Zone::Own, "the policy of this work tree");
         marks.own(&tree.root, Zone::Root, "the git work tree");
+    }
+    for file in ground.files.iter().filter(|file| file.ends_with(super::CONFIG_NAME)) {
+        marks.name(file, Zone::Own, "a policy in force");
+        marks.ancestors(file, &format!("holds {}", file.display()).into());
     }
 }
 

@@ -167,6 +167,7 @@ impl World for System {
                 size: meta.len(),
                 uid: meta.uid(),
                 nlink: meta.nlink(),
+                is_open: meta.mode() & 0o002 != 0,
             }),
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Look::Absent,

@@ -33,6 +33,23 @@ fn a_broken_policy_names_its_line_refuses_what_destroys_and_starts_nothing() {
 }
 
 #[test]
+fn trust_does_not_wait_for_a_pipe_or_read_what_never_ends() {
+    let pipe = Ground::new();
+    let made =
+        std::process::Command::new("mkfifo").arg(pipe.at("home/project/.blastradius")).status().unwrap();
+    assert!(made.success());
+    let endless = Ground::new();
+    symlink("/dev/zero", endless.at("home/project/.blastradius")).unwrap();
+    for ground in [&pipe, &endless] {
+        for arguments in [&["trust"][..], &["scope"], &["check", "--", "rm -rf src"], &["init"]] {
+            let output = ask(ground, arguments);
+            assert!(!output.status.success(), "{arguments:?}: {}", stderr(&output));
+            assert!(stderr(&output).contains(".blastradius"), "{arguments:?}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
 fn a_policy_file_that_is_a_link_a_strangers_or_no_file_is_an_error() {
     let linked = Ground::new();
     symlink("README", linked.at("home/project/.blastradius")).unwrap();

@@ -7,7 +7,7 @@ use blastradius_common::{RuleId, Verdict, Zone};
 use crate::policy::effect::Act;
 use crate::policy::resolve::Resolved;
 use crate::policy::worktree::WorkTree;
-use crate::policy::{paths, pattern};
+use crate::policy::{nested, paths, pattern};
 use crate::shell::value::Glob;
 use crate::shell::world::{Kind, Tracking, World};
 
@@ -229,24 +229,45 @@ impl Court<'_> {
             && self.policy.work_tree().is_none_or(|tree| tree.root != root)
     }
 
+    /// Removing a directory of the project that is, or holds, a repository of its own.
+    fn repository_removal(&self, path: &Path) -> Option<Objection> {
+        let project = self.policy.project()?;
+        if !paths::starts_with(self.policy.platform(), path, project) || self.is_rebuildable(project, path) {
+            return None;
+        }
+        let objection = Objection::new(RuleId::ScopeRoot, Verdict::Confirm);
+        if self.is_other_work_tree(path) {
+            return Some(objection.because(format!("{} is a git work tree of its own", path.display())));
+        }
+        if nested::is_repository(self.world, path) {
+            return Some(objection.because(format!("{} is a git repository of its own", path.display())));
+        }
+        if self.asked.has_looked_enough() {
+            return None;
+        }
+        let (found, looked) = nested::git_dirs(self.world, path, COUNT_BUDGET);
+        self.asked.looked(looked);
+        let nearest = found.first()?;
+        Some(objection.because(format!("it holds the history of the repository {}", nearest.display())))
+    }
+
     /// Removing an object in scope: what git and the tools cannot give back.
     pub(super) fn scope_removal(&self, case: Case<'_>, object: &Resolved) -> Option<Objection> {
         if case.selection.narrow_by_name {
             return self.filtered_removal(case, &object.path);
         }
-        let tree = self.project_at(&object.path)?;
+        let removes_tree = matches!(case.act, Act::Remove { recursive: true }) && object.is_dir();
+        let Some(tree) = self.project_at(&object.path) else {
+            return if removes_tree { self.repository_removal(&object.path) } else { None };
+        };
         if let Some(objection) = self.nested_history(&object.path, tree) {
             return Some(objection);
         }
-        let removes_tree = matches!(case.act, Act::Remove { recursive: true }) && object.is_dir();
-        if !removes_tree || self.is_rebuildable(tree, &object.path) {
+        if !removes_tree || self.is_rebuildable(&tree.root, &object.path) {
             return None;
         }
-        if self.is_other_work_tree(&object.path) {
-            return Some(
-                Objection::new(RuleId::ScopeRoot, Verdict::Confirm)
-                    .because(format!("{} is a git work tree of its own", object.path.display())),
-            );
+        if let Some(objection) = self.repository_removal(&object.path) {
+            return Some(objection);
         }
         // Asking git is dear, and a directory that holds next to nothing need not be asked about.
         let total = count_below(self.world, self.asked, &object.path);
@@ -275,7 +296,7 @@ impl Court<'_> {
         let tree = self.project_at(dir)?;
         if names.is_empty()
             || names.iter().all(|name| is_rebuildable_file(name))
-            || self.is_rebuildable(tree, dir)
+            || self.is_rebuildable(&tree.root, dir)
         {
             return None;
         }
@@ -292,7 +313,7 @@ impl Court<'_> {
             return None;
         }
         let tree = self.project_at(dir)?;
-        if self.is_rebuildable(tree, dir) {
+        if self.is_rebuildable(&tree.root, dir) {
             return None;
         }
         let pattern = glob.pattern.rsplit('/').next().unwrap_or_default();
@@ -313,10 +334,10 @@ impl Court<'_> {
     }
 
     /// Whether the path lies in a directory that a tool rebuilds, or is one.
-    fn is_rebuildable(&self, tree: &WorkTree, path: &Path) -> bool {
+    fn is_rebuildable(&self, project: &Path, path: &Path) -> bool {
         path.ancestors()
             .take(DEPTH_LIMIT)
-            .take_while(|dir| *dir != tree.root)
+            .take_while(|dir| *dir != project)
             .any(|dir| is_rebuildable_directory(self.world, dir))
     }
 
@@ -330,7 +351,7 @@ impl Court<'_> {
         let part = names
             .get(repository + 1)
             .is_some_and(|name| crate::policy::worktree::HISTORY_NAMES.contains(&&**name));
-        let ordinary = self.is_rebuildable(tree, path);
+        let ordinary = self.is_rebuildable(&tree.root, path);
         ((whole || part) && !ordinary && self.zone(path).zone == Zone::Scope).then(|| {
             Objection::new(RuleId::GitHistory, Verdict::Confirm)
                 .because("history of a repository: it may exist nowhere else")

@@ -279,10 +279,9 @@ fn is_destructive(effect: &Effect) -> bool {
 
 /// Applies `rule` lines: they set a rule's default, and graver cases move with it.
 fn configured(policy: &Policy, rule: RuleId, verdict: Verdict, default: Verdict) -> Verdict {
-    let line = policy.config().rules.iter().rev().find(|line| line.rule == rule);
-    match line {
-        Some(line) if line.verdict > default => verdict.max(line.verdict),
-        Some(line) if verdict <= default => line.verdict,
+    match policy.config().rule(rule) {
+        Some(said) if said > default => verdict.max(said),
+        Some(said) if verdict <= default => said,
         _ => verdict,
     }
 }

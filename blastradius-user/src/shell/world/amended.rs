@@ -52,7 +52,8 @@ impl World for Amended<'_> {
     fn look(&self, path: &Path) -> Look {
         if path == self.file {
             let size = self.content.len() as u64;
-            return Look::Found(Meta { kind: Kind::File, size, uid: self.world.uid(), nlink: 1 });
+            let uid = self.world.uid();
+            return Look::Found(Meta { kind: Kind::File, size, uid, nlink: 1, is_open: false });
         }
         self.world.look(path)
     }

@@ -28,6 +28,7 @@ pub struct MemoryWorld {
     user: String,
     objects: BTreeMap<PathBuf, Object>,
     owners: BTreeMap<PathBuf, u32>,
+    open: BTreeSet<PathBuf>,
     mounts: Vec<MountPoint>,
     git: BTreeMap<PathBuf, GitState>,
 }
@@ -45,6 +46,7 @@ impl MemoryWorld {
             user: "dev".into(),
             objects: BTreeMap::from([("/".into(), Object::Directory(BTreeSet::new()))]),
             owners: BTreeMap::new(),
+            open: BTreeSet::new(),
             mounts: vec![root],
             git: BTreeMap::new(),
         }
@@ -125,6 +127,13 @@ impl MemoryWorld {
     #[must_use]
     pub fn owner(mut self, path: &str, uid: u32) -> Self {
         self.owners.insert(path.into(), uid);
+        self
+    }
+
+    /// Lets everybody write to an object.
+    #[must_use]
+    pub fn open_to_all(mut self, path: &str) -> Self {
+        self.open.insert(path.into());
         self
     }
 
@@ -275,6 +284,7 @@ impl World for MemoryWorld {
                 size: object.size(),
                 uid: self.owners.get(&real).copied().unwrap_or(self.uid),
                 nlink: 1,
+                is_open: self.open.contains(&real),
             }),
             None => Look::Absent,
         }

@@ -45,6 +45,8 @@ pub struct Meta {
     pub uid: u32,
     /// Number of hard links.
     pub nlink: u64,
+    /// Everybody may write to it.
+    pub is_open: bool,
 }
 
 /// What looking at a path gave.
