@@ -94,7 +94,7 @@ fn copy_names<A: Access>(dentry: Dentry<A>, names: *mut u8) -> (u32, bool) {
     let mut length = [0u64];
     // What changes from turn to turn, the verifier may not know before the first.
     kernel::forget(&mut length);
-    let end =
+    let (end, length) =
         climb_with(dentry, EVENT_NAMES as u32, length[0], move |here: Dentry<A>, _, length: &mut u64| {
             if *length > (EVENT_NAME_BYTES - NAME_BYTES) as u64 {
                 return FULL;
@@ -109,7 +109,7 @@ fn copy_names<A: Access>(dentry: Dentry<A>, names: *mut u8) -> (u32, bool) {
             *length += copied as u64 & (2 * NAME_BYTES as u64 - 1);
             0
         });
-    (end.1 as u32, !matches!(end.0, End::Root))
+    (length as u32, !matches!(end, End::Root))
 }
 
 /// Adds one. Not atomic (no such instruction before 5.12): two at the same instant may count as one, never as none.

@@ -133,7 +133,25 @@ impl NewMap {
 
 /// Makes a map.
 pub(super) fn create_map(mut map: NewMap) -> io::Result<OwnedFd> {
-    bpf(BPF_MAP_CREATE, &mut map).map(owned)
+    match bpf(BPF_MAP_CREATE, &mut map) {
+        // Before 5.11 maps and programs count against a limit on locked memory that is far too small for them.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) && lift_memory_limit() => {
+            bpf(BPF_MAP_CREATE, &mut map).map(owned)
+        }
+        made => made.map(owned),
+    }
+}
+
+/// Lets the process lock as much memory as it likes. Whether it could not before, and can now.
+fn lift_memory_limit() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: live structures, which the calls fill and read.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) == 0
+            && limit.rlim_cur != libc::RLIM_INFINITY
+            && libc::setrlimit(libc::RLIMIT_MEMLOCK, &unlimited) == 0
+    }
 }
 
 /// Makes a ring buffer of `bytes`, a power of two and a multiple of the page size.
