@@ -21,20 +21,6 @@ pub struct Id {
     pub generation: u32,
 }
 
-impl Id {
-    /// Bits of a [`Id::slot`].
-    pub const SLOT_BITS: u32 = 16;
-
-    /// A small number that equal identities share, and few others do: the index into a filter.
-    #[inline(always)]
-    pub const fn slot(self) -> u64 {
-        /// 2^64 divided by the golden ratio, made odd: neighbouring numbers end up far apart (Fibonacci hashing).
-        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-        let other = (self.dev as u64) << 32 | self.generation as u64;
-        (self.ino ^ other).wrapping_mul(SPREAD) >> (u64::BITS - Self::SLOT_BITS)
-    }
-}
-
 /// Key of everything that one session says about one object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(C)]

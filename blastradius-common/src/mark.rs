@@ -25,6 +25,19 @@ impl Below {
     pub const NAMES: u8 = 1;
     /// Nothing above this directory is denied, so a walk that ends here need not look further.
     pub const FINAL: u8 = 2;
+
+    /// All of it in one word, which is never 0.
+    #[inline(always)]
+    pub const fn to_word(self) -> u32 {
+        u32::from_le_bytes([self.zone, self.dots, self.flags, self.reserved])
+    }
+
+    /// The inverse of [`Below::to_word`].
+    #[inline(always)]
+    pub const fn from_word(word: u32) -> Self {
+        let [zone, dots, flags, reserved] = word.to_le_bytes();
+        Self { zone, dots, flags, reserved }
+    }
 }
 
 const _: () = assert!(size_of::<Below>() == 4);

@@ -12,6 +12,10 @@ pub struct Field {
     pub path: &'static str,
 }
 
+/// The number of no helper: where the kernel side calls it, the loader puts a cast of its first argument to the type that
+/// its second one numbers.
+pub const CAST: i32 = 0x0b1a_57ca;
+
 /// What no field can lie at: a program that reads through it is refused by the verifier.
 pub const POISON: u32 = u32::MAX;
 
@@ -84,14 +88,26 @@ pub struct KernelFacts {
     pub inode_bytes: u32,
     /// 1 where `vfs_mkdir` returns a dentry or an error pointer (since 6.15) and not an error number.
     pub mkdir_returns_dentry: u32,
+    /// 1 where programs can have `bpf_loop` (since 5.17).
+    pub has_loop: u32,
+    /// The number of `struct dentry` among the kernel's types.
+    pub dentry_type: u32,
 }
 
 impl KernelFacts {
+    /// As they lie in the memory of the kernel side.
+    pub const fn to_bytes(&self) -> [u8; size_of::<Self>()] {
+        // SAFETY: `#[repr(C)]`, of `u32` only, so without padding: as many initialised bytes.
+        unsafe { core::mem::transmute(*self) }
+    }
+
     /// What a loader that forgets to inject leaves behind.
     pub const POISONED: Self = Self {
         offsets: Offsets::POISONED,
         rename_has_flags: POISON,
         inode_bytes: POISON,
         mkdir_returns_dentry: POISON,
+        has_loop: POISON,
+        dentry_type: POISON,
     };
 }

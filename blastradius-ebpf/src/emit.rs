@@ -9,6 +9,7 @@ use blastradius_common::{
 use core::hint::black_box;
 
 use crate::{
+    climb::{End, climb_with},
     kernel::{self, Access, Copied, Dentry},
     maps::{RING_BYTES, RINGS, TALLIES},
     walk::Place,
@@ -89,27 +90,26 @@ fn record<A: Access>(dentry: Dentry<A>, session: u32, verdict: u64) {
 /// The names from `dentry` upwards, each with its zero; the bytes written, and whether the path goes on.
 #[inline(always)]
 fn copy_names<A: Access>(dentry: Dentry<A>, names: *mut u8) -> (u32, bool) {
-    let mut here = dentry;
-    let mut length = 0u32;
-    for _ in 0..EVENT_NAMES {
-        let parent = here.parent();
-        if parent == here {
-            return (length, false);
-        }
-        if length > (EVENT_NAME_BYTES - NAME_BYTES) as u32 {
-            break;
-        }
-        // The mask says to the verifier what the comparison above says to the reader; black_box keeps it.
-        let at = black_box(length) as usize & (EVENT_NAME_BYTES - 1);
-        // SAFETY: NAME_BYTES bytes lie behind EVENT_NAME_BYTES.
-        let copied = unsafe { here.copy_name_to(names.add(at)) };
-        if copied <= 0 {
-            break;
-        }
-        length += copied as u32 & (2 * NAME_BYTES as u32 - 1);
-        here = parent;
-    }
-    (length, true)
+    const FULL: u32 = 1;
+    let mut length = [0u64];
+    // What changes from turn to turn, the verifier may not know before the first.
+    kernel::forget(&mut length);
+    let (end, length) =
+        climb_with(dentry, EVENT_NAMES as u32, length[0], move |here: Dentry<A>, _, length: &mut u64| {
+            if *length > (EVENT_NAME_BYTES - NAME_BYTES) as u64 {
+                return FULL;
+            }
+            // The mask says to the verifier what the comparison above says to the reader; black_box keeps it.
+            let at = black_box(*length) as usize & (EVENT_NAME_BYTES - 1);
+            // SAFETY: NAME_BYTES bytes lie behind EVENT_NAME_BYTES.
+            let copied = unsafe { here.copy_name_to(names.add(at)) };
+            if copied <= 0 {
+                return FULL;
+            }
+            *length += copied as u64 & (2 * NAME_BYTES as u64 - 1);
+            0
+        });
+    (length as u32, !matches!(end, End::Root))
 }
 
 /// Adds one. Not atomic (no such instruction before 5.12): two at the same instant may count as one, never as none.

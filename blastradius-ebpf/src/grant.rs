@@ -5,13 +5,14 @@
 
 use aya_ebpf::{btf_maps::HashMap, helpers::generated::bpf_ktime_get_ns, macros::btf_map};
 use blastradius_common::{
-    Guarded, Id, Member,
+    Id, Member,
     grant::{Cover, GrantKey, LIFTED, Order},
 };
 
 use crate::{
+    climb::{End, climb},
     kernel::{self, Access, Dentry, Inode, Task},
-    maps::{self, TASKS},
+    maps,
 };
 
 /// What grants cover.
@@ -40,11 +41,15 @@ pub fn prepare(thread: u64, token: u64) -> Result<(), i32> {
 #[inline(always)]
 pub fn serve(target: Task) {
     let thread = kernel::current();
+    if !maps::Known::all().may_hold(thread) {
+        return;
+    }
     let Some(token) = PROBES.get_ptr(&thread) else { return };
     // SAFETY: the map's own memory, valid until the program returns.
     let token = unsafe { *token };
     let _ = PROBES.remove(&thread);
-    let member = maps::member(target.address()).unwrap_or_default();
+    let target = target.address();
+    let member = maps::member(target).unwrap_or_default();
     let _ = MEMBERSHIPS.insert(&token, &member, 0);
     let Some(order) = ORDERS.get_ptr(&token) else { return };
     // SAFETY: as above.
@@ -52,10 +57,10 @@ pub fn serve(target: Task) {
     if order.grant == Order::ENROL {
         if member.session == 0 {
             let joined = Member { session: order.session, traits: 0 };
-            let _ = TASKS.insert(&target.address(), &Guarded::new(joined), 0);
+            let _ = maps::enrol(target, joined);
         }
     } else if order.grant != 0 && order.session == member.session {
-        let _ = EXPECTED.insert(&target.address(), &order, 0);
+        let _ = EXPECTED.insert(&target, &order, 0);
     }
 }
 
@@ -99,22 +104,14 @@ pub fn lifts<A: Access>(
 /// Walks from the object upwards until something covers the operation. A function of its own, so that rename stays small.
 #[inline(never)]
 fn covers<A: Access>(grant: u64, dentry: Dentry<A>, inode: Inode<A>, operation: u32) -> bool {
-    let key = |id: Id| GrantKey { id, session: grant as u32, grant: (grant >> 32) as u32 };
+    let key = move |id: Id| GrantKey { id, session: grant as u32, grant: (grant >> 32) as u32 };
     if Cover::covers(cover(&key(inode.id())), operation) {
         return true;
     }
-    let mut child = dentry;
-    for _ in 0..A::STEPS {
-        let parent = child.parent();
-        if parent == child {
-            return false;
-        }
-        if Cover::covers_below(cover(&key(parent.directory().id())), operation) {
-            return true;
-        }
-        child = parent;
-    }
-    false
+    let end = climb(dentry, A::STEPS, move |parent: Dentry<A>| {
+        u32::from(Cover::covers_below(cover(&key(parent.directory().id())), operation))
+    });
+    matches!(end, End::Answer(..))
 }
 
 #[inline(always)]

@@ -154,9 +154,23 @@ impl Dentry {
     /// # Safety
     /// The argument must be a pointer to this structure in the signature of the hook.
     #[inline(always)]
-    pub const unsafe fn from_argument(pointer: *const u8) -> Self {
-        Self(pointer, PhantomData)
+    pub unsafe fn from_argument(pointer: *const u8) -> Self {
+        Self(distrusted(pointer), PhantomData)
     }
+}
+
+/// The same pointer to a dentry, which the verifier takes for any other that was read.
+///
+/// Of one that it trusts (6.2 and later), it searches all of the kernel's types by name, several times, whenever a pointer
+/// is read through it: to see whether the next one is to be trusted too. Nothing here needs that.
+#[inline(always)]
+fn distrusted(pointer: *const u8) -> *const u8 {
+    // SAFETY: no such helper exists. The loader puts `bpf_rdonly_cast` in its place where the kernel has it, which is a
+    // move for the processor, and else a move.
+    let cast: unsafe extern "C" fn(*const u8, u32) -> *const u8 =
+        unsafe { core::mem::transmute(blastradius_common::offsets::CAST as usize) };
+    // SAFETY: a dentry, and the number of its type.
+    unsafe { cast(pointer, fact(&KERNEL.dentry_type)) }
 }
 
 impl Dentry<Copied> {
@@ -252,18 +266,24 @@ impl<A: Access> Inode<A> {
         self.0 as u64
     }
 
+    /// The number of the object on its device: `inode.i_ino`.
+    #[inline(always)]
+    pub fn number(self) -> u64 {
+        // SAFETY: an inode, and an offset of `struct inode`.
+        unsafe { A::field(self.0, offset!(inode_ino)) }
+    }
+
+    /// What identifies the object, of which number and device are known.
+    #[inline(always)]
+    pub fn id_of(self, ino: u64, dev: u32) -> Id {
+        // SAFETY: an inode, and an offset of `struct inode`.
+        Id { ino, dev, generation: unsafe { A::field(self.0, offset!(inode_generation)) } }
+    }
+
     /// What identifies the object.
     #[inline(always)]
     pub fn id(self) -> Id {
-        // SAFETY: an inode, and offsets of `struct inode` and `struct super_block`.
-        unsafe {
-            let sb: *const u8 = A::field(self.0, offset!(inode_sb));
-            Id {
-                ino: A::field(self.0, offset!(inode_ino)),
-                dev: A::field(sb, offset!(sb_dev)),
-                generation: A::field(self.0, offset!(inode_generation)),
-            }
-        }
+        self.id_of(self.number(), self.device())
     }
 
     /// Whether it is a block device.
@@ -308,10 +328,12 @@ impl<A: Access> Inode<A> {
 }
 
 impl Task {
-    /// The address, as the session maps know the task.
+    /// The address, as the session maps know the task: a number, with which the verifier lets one calculate.
     #[inline(always)]
     pub fn address(self) -> u64 {
-        self.0 as u64
+        let mut word = [self.0 as u64];
+        forget(&mut word);
+        word[0]
     }
 
     /// The process that the thread belongs to, as the initial pid namespace numbers it.
@@ -561,6 +583,12 @@ pub fn now() -> u64 {
 #[inline(always)]
 pub fn current_comm() -> [u8; 16] {
     bpf_get_current_comm().unwrap_or([0; 16])
+}
+
+/// Whether programs can have `bpf_loop`.
+#[inline(always)]
+pub fn has_loop() -> bool {
+    fact(&KERNEL.has_loop) == 1
 }
 
 /// Whether `path_rename` has the argument `flags`.

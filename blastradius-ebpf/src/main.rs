@@ -6,6 +6,7 @@
 #![no_main]
 
 mod born;
+mod climb;
 mod content;
 mod emit;
 mod grant;
@@ -47,11 +48,13 @@ macro_rules! argument {
 /// May the name be removed?
 #[inline(always)]
 fn judge_removal(dentry: Dentry) -> i32 {
-    let Some(member) = maps::member(kernel::current()) else { return PASSED };
+    let Some(guarded) = maps::guarded(kernel::current()) else { return PASSED };
     let Some(inode) = dentry.inode() else { return PASSED };
+    // SAFETY: the map's own memory, valid until the program returns, and only this task writes there.
+    let member = unsafe { (*guarded).member };
     let verdict = judge(member, dentry, inode, Operation::Remove, Place::of(member.session, dentry, inode));
     if verdict == PASSED {
-        second::pass(dentry);
+        second::pass(guarded, dentry);
     }
     verdict
 }
@@ -254,7 +257,7 @@ pub fn file_open(ctx: LsmContext) -> i32 {
 /// Is the child of this fork guarded? (`task_alloc(task, clone_flags)`)
 #[lsm(hook = "task_alloc")]
 pub fn task_alloc(ctx: LsmContext) -> i32 {
-    session::settle(ctx.arg::<*const u8>(0) as u64)
+    session::settle(argument!(Task, ctx, 0))
 }
 
 /// Which task is gone? (`task_free(task)`)

@@ -17,8 +17,17 @@ const TASK_LIMIT: usize = 65_536;
 const MARK_LIMIT: usize = 65_536;
 /// Created objects that are remembered; the oldest is forgotten first, which is stricter and never looser.
 const BORN_LIMIT: usize = 65_536;
-/// Values of [`Id::slot`].
-const SLOTS: usize = 1 << Id::SLOT_BITS;
+/// Slots of a filter.
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 16;
+
+/// The slot that a number falls into: neighbouring ones end up far apart (Fibonacci hashing).
+#[inline(always)]
+const fn slot(number: u64) -> u64 {
+    /// 2^64 divided by the golden ratio, made odd.
+    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+    number.wrapping_mul(SPREAD) >> (u64::BITS - SLOT_BITS)
+}
 /// Bytes of each session's ring buffer: about 240 refusals that nobody has read yet.
 pub const RING_BYTES: usize = 1 << 20;
 
@@ -34,10 +43,14 @@ pub static ASKED: HashMap<u64, u64, 1024> = HashMap::new();
 /// Identities, by token.
 #[btf_map]
 pub static ANSWERS: HashMap<u64, Id, 1024> = HashMap::new();
-/// A byte for each [`Id::slot`]: 0 where no object of that slot was ever identified, so that none has a mark. Written by
+/// A byte for each slot of an object: 0 where none of that slot was ever identified, so that none has a mark. Written by
 /// plain stores of 1, which no two writers can lose, before the mark is; never cleared.
 #[btf_map]
 pub static IDENTIFIED: Array<[u8; SLOTS], 1> = Array::new();
+/// A byte for each slot of a task: 0 where no task of that slot was ever guarded, armed or served, so that none is in a map
+/// that is keyed by tasks. Most tasks of a machine need nothing else to pass. Written as [`IDENTIFIED`] is.
+#[btf_map]
+pub static KNOWN: Array<[u8; SLOTS], 1> = Array::new();
 /// What each session's tasks have in common.
 #[btf_map]
 pub static SESSIONS: HashMap<u32, Common, 1024> = HashMap::new();
@@ -100,7 +113,22 @@ pub fn member(task: u64) -> Option<Member> {
 /// The entry of the task `task`, if it is guarded. Only the task itself writes to it.
 #[inline(always)]
 pub fn guarded(task: u64) -> Option<*mut Guarded> {
-    TASKS.get_ptr_mut(&task)
+    if Known::all().may_hold(task) { TASKS.get_ptr_mut(&task) } else { None }
+}
+
+/// The task is guarded from now on.
+#[inline(always)]
+pub fn enrol(task: u64, member: Member) -> Result<(), i32> {
+    Known::all().add(task);
+    TASKS.insert(&task, &Guarded::new(member), 0)
+}
+
+/// The task is not guarded, whatever had its address before.
+#[inline(always)]
+pub fn dismiss(task: u64) {
+    if Known::all().may_hold(task) {
+        let _ = TASKS.remove(&task);
+    }
 }
 
 /// What the tasks of a session have in common.
@@ -109,38 +137,78 @@ pub fn common(session: u32) -> Option<*mut Common> {
     SESSIONS.get_ptr_mut(&session)
 }
 
+/// A byte for each slot. One that is set stays set, so that a `false` is certain whoever else writes.
+#[derive(Clone, Copy)]
+struct Filter(Option<*mut [u8; SLOTS]>);
+
+impl Filter {
+    #[inline(always)]
+    fn holds(self, slot: u64) -> bool {
+        let Some(slots) = self.0 else { return true };
+        // SAFETY: the map's own memory, and a slot is less than their number.
+        unsafe { *slots.cast::<u8>().add(slot as usize) != 0 }
+    }
+
+    #[inline(always)]
+    fn add(self, slot: u64) {
+        let Some(slots) = self.0 else { return };
+        // SAFETY: as above.
+        unsafe { slots.cast::<u8>().add(slot as usize).write(1) }
+    }
+}
+
+/// Which tasks may be in one of the maps that are keyed by tasks.
+#[derive(Clone, Copy)]
+pub struct Known(Filter);
+
+impl Known {
+    /// On the whole machine.
+    #[inline(always)]
+    pub fn all() -> Self {
+        Self(Filter(KNOWN.get_ptr_mut(0)))
+    }
+
+    /// Whether the task may be in one. `false` is certain.
+    #[inline(always)]
+    pub fn may_hold(self, task: u64) -> bool {
+        self.0.holds(slot(task))
+    }
+
+    /// The task may be in one from now on.
+    #[inline(always)]
+    pub fn add(self, task: u64) {
+        self.0.add(slot(task));
+    }
+}
+
 /// Which objects may have a mark at all.
 #[derive(Clone, Copy)]
-pub struct Marked(Option<*mut [u8; SLOTS]>);
+pub struct Marked(Filter);
 
 impl Marked {
     /// In all sessions.
     #[inline(always)]
     pub fn all() -> Self {
-        Self(IDENTIFIED.get_ptr_mut(0))
+        Self(Filter(IDENTIFIED.get_ptr_mut(0)))
     }
 
-    /// Whether the object may have a mark in some session. `false` is certain.
+    /// Whether the object with this number on this device may have a mark in some session. `false` is certain.
     #[inline(always)]
-    pub fn may_hold(self, id: Id) -> bool {
-        let Some(slots) = self.0 else { return true };
-        // SAFETY: the map's own memory, and a slot is less than their number.
-        unsafe { *slots.cast::<u8>().add(id.slot() as usize) != 0 }
+    pub fn may_hold(self, ino: u64, dev: u32) -> bool {
+        self.0.holds(slot(ino ^ u64::from(dev) << 32))
     }
 
     /// The object may have one from now on.
     #[inline(always)]
     pub fn add(self, id: Id) {
-        let Some(slots) = self.0 else { return };
-        // SAFETY: as above.
-        unsafe { slots.cast::<u8>().add(id.slot() as usize).write(1) }
+        self.0.add(slot(id.ino ^ u64::from(id.dev) << 32));
     }
 }
 
 /// The membership that the next fork of `task` is armed with.
 #[inline(always)]
 pub fn armed(task: u64) -> Option<Member> {
-    copied!(ARMED, &task)
+    if Known::all().may_hold(task) { copied!(ARMED, &task) } else { None }
 }
 
 /// The token under which `task` asked for the identity of what it stats.
@@ -152,7 +220,7 @@ pub fn asked(task: u64) -> Option<u64> {
 /// The dentry that `task` announced.
 #[inline(always)]
 pub fn pending(task: u64) -> Option<u64> {
-    copied!(PENDING, &task)
+    if Known::all().may_hold(task) { copied!(PENDING, &task) } else { None }
 }
 
 /// The zone of the object itself.

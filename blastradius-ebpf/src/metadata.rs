@@ -8,7 +8,9 @@
 use blastradius_common::{Common, Guarded, Member, Operation, RuleId, Zone};
 
 use crate::{
-    born, emit, grant,
+    born,
+    climb::{End, climb},
+    emit, grant,
     judge::{PASSED, REFUSED, judge},
     kernel::{self, Dentry},
     maps,
@@ -84,16 +86,6 @@ fn is_burst(session: u32) -> bool {
 /// Whether the dentry with the address `top` is above `dentry`.
 #[inline(never)]
 fn lies_below(dentry: Dentry, top: u64) -> bool {
-    let mut child = dentry;
-    for _ in 0..STEPS {
-        let parent = child.parent();
-        if parent.address() == top {
-            return true;
-        }
-        if parent == child {
-            return false;
-        }
-        child = parent;
-    }
-    false
+    let end = climb(dentry, STEPS, move |parent: Dentry| u32::from(parent.address() == top));
+    matches!(end, End::Answer(..))
 }

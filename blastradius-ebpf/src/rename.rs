@@ -26,8 +26,7 @@ pub fn judge_rename(member: Member, old: Dentry, new: Dentry, flags: u32) -> i32
         // Two names of one object: the kernel does nothing (rename(2)).
         return PASSED;
     }
-    let old_place = Place::around(session, old);
-    let new_place = Place::around(session, new);
+    let (old_place, new_place) = Place::around_both(session, old, new);
     let source_place = old_place.with_own(session, source);
     let verdict = judge(member, old, source, leaving(source_place, new_place), source_place);
     if verdict != PASSED {

@@ -4,9 +4,10 @@
 //! nothing is marked, and in the storage of containers, that is nobody's concern; what is protected by name or by
 //! place stays.
 
-use blastradius_common::{Member, ObjectKey, Operation, Zone};
+use blastradius_common::{Guarded, Member, ObjectKey, Operation, Zone};
 
 use crate::{
+    climb::{End, climb},
     judge::{PASSED, judge, yields_to_born},
     kernel::{self, Access, Dentry},
     maps,
@@ -35,13 +36,11 @@ pub fn is_held(zone: u32) -> bool {
 /// Directories above the object that are asked whether they were born.
 const STEPS: u32 = 128;
 
-/// The current task's removal of `dentry` has passed the first line.
+/// The removal of `dentry` by the current task, whose entry is `guarded`, has passed the first line.
 #[inline(always)]
-pub fn pass(dentry: Dentry) {
-    if let Some(guarded) = maps::guarded(kernel::current()) {
-        // SAFETY: the map's own memory, valid until the program returns, and only this task writes there.
-        unsafe { (*guarded).passed = dentry.address() };
-    }
+pub fn pass(guarded: *mut Guarded, dentry: Dentry) {
+    // SAFETY: the map's own memory, valid until the program returns, and only this task writes there.
+    unsafe { (*guarded).passed = dentry.address() };
 }
 
 /// May the name be removed, by whatever the current task does?
@@ -71,16 +70,8 @@ fn judge_unannounced(member: Member, dentry: Dentry) -> i32 {
 /// Whether a directory above was made by the session: what was there before cannot be moved into it.
 #[inline(never)]
 pub fn lies_in_born<A: Access>(session: u32, dentry: Dentry<A>) -> bool {
-    let mut child = dentry;
-    for _ in 0..STEPS {
-        let parent = child.parent();
-        if parent == child {
-            return false;
-        }
-        if maps::is_born(&ObjectKey::new(session, parent.directory().id())) {
-            return true;
-        }
-        child = parent;
-    }
-    false
+    let end = climb(dentry, STEPS, move |parent: Dentry<A>| {
+        u32::from(maps::is_born(&ObjectKey::new(session, parent.directory().id())))
+    });
+    matches!(end, End::Answer(..))
 }

@@ -7,7 +7,7 @@ use crate::{
     grant,
     judge::{PASSED, REFUSED},
     kernel::{self, Dentry, Exec, Task},
-    maps::{self, ANSWERS, ARMED, ASKED, Marked, PENDING, SUPERVISORS, TASKS},
+    maps::{self, ANSWERS, ARMED, ASKED, Known, Marked, PENDING, SUPERVISORS, TASKS},
 };
 
 /// `-EAGAIN`: what fork(2) says when a limit on tasks is reached.
@@ -16,8 +16,8 @@ const TRY_AGAIN: i32 = -11;
 /// `child` is being made by the current task: it shares the parent's membership, or takes up what the parent is armed
 /// with. A full table refuses the fork.
 #[inline(always)]
-pub fn settle(child: u64) -> i32 {
-    let parent = kernel::current();
+pub fn settle(child: Task) -> i32 {
+    let (parent, child) = (kernel::current(), child.address());
     let member = match maps::member(parent) {
         Some(member) => member,
         None => match maps::armed(parent) {
@@ -27,23 +27,25 @@ pub fn settle(child: u64) -> i32 {
             }
             None => {
                 // Task structures are reused: a stale entry would guard a stranger.
-                let _ = TASKS.remove(&child);
+                maps::dismiss(child);
                 return PASSED;
             }
         },
     };
-    if TASKS.insert(&child, &Guarded::new(member), 0).is_err() { TRY_AGAIN } else { PASSED }
+    if maps::enrol(child, member).is_err() { TRY_AGAIN } else { PASSED }
 }
 
 /// `gone` is gone.
 #[inline(always)]
 pub fn forget(gone: Task) {
     let task = gone.address();
-    let _ = TASKS.remove(&task);
-    let _ = PENDING.remove(&task);
-    let _ = ARMED.remove(&task);
-    let _ = ASKED.remove(&task);
-    grant::forget(task);
+    if Known::all().may_hold(task) {
+        let _ = TASKS.remove(&task);
+        let _ = PENDING.remove(&task);
+        let _ = ARMED.remove(&task);
+        let _ = ASKED.remove(&task);
+        grant::forget(task);
+    }
     if maps::is_supervisor(gone.process()) && gone.leads() {
         let _ = SUPERVISORS.remove(&gone.process());
     }
@@ -87,6 +89,7 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
     if maps::member(task).is_some() {
         return REFUSED;
     }
+    Known::all().add(task);
     let (request, word): (u64, u64) = (ctx.arg(0), ctx.arg(1));
     let done = if request == Request::Arm as u64 {
         ARMED.insert(&task, &Member::from_word(word), 0)

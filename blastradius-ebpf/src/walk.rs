@@ -7,6 +7,7 @@ use blastradius_common::{Below, Id, ObjectKey, Zone};
 
 use crate::{
     born::with_name_key,
+    climb::{End, climb},
     kernel::{self, Access, Dentry, Inode},
     maps::{self, Marked},
 };
@@ -32,10 +33,29 @@ impl Place {
     /// Where the name lies, whatever bears it.
     #[inline(always)]
     pub fn around<A: Access>(session: u32, dentry: Dentry<A>) -> Self {
-        let mut found = [0u64; 2];
-        walk(session, dentry, &mut found);
-        kernel::forget(&mut found);
-        let [answer, decider] = found;
+        Self::find(session, dentry, &mut [0; 2])
+    }
+
+    /// Where two names lie: in one directory, of which no mark tells the one from the other, at the same place.
+    #[inline(always)]
+    pub fn around_both(session: u32, first: Dentry, second: Dentry) -> (Self, Self) {
+        let mut found = [0; 2];
+        let place = Self::find(session, first, &mut found);
+        let parent = first.parent();
+        let same_directory = second.parent() == parent && first != parent;
+        if same_directory && place.decider != parent.directory().address() {
+            return (place, place);
+        }
+        (place, Self::find(session, second, &mut found))
+    }
+
+    /// A walk, which writes to `found`.
+    #[inline(always)]
+    fn find<A: Access>(session: u32, dentry: Dentry<A>, found: &mut [u64; 2]) -> Self {
+        *found = [0; 2];
+        walk(session, dentry, found);
+        kernel::forget(found);
+        let [answer, decider] = *found;
         let answer = answer as u32;
         Self { zone: answer & ZONE, decider, unreadable: answer & UNREADABLE != 0 }
     }
@@ -44,7 +64,7 @@ impl Place {
     #[inline(always)]
     pub fn within(session: u32, directory: Dentry) -> Self {
         let inode = directory.directory();
-        match below(Marked::all(), session, inode.id()) {
+        match below(Marked::all(), session, inode, inode.device()) {
             Some(below) => Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false },
             None => Self::around(session, directory),
         }
@@ -68,9 +88,8 @@ impl Place {
         if self.zone == DENIED {
             return self;
         }
-        let id = inode.id();
-        let own = if Marked::all().may_hold(id) { maps::own(&ObjectKey::new(session, id)) } else { None };
-        match own {
+        let suspect = suspect(Marked::all(), inode, inode.device());
+        match suspect.and_then(|id| maps::own(&ObjectKey::new(session, id))) {
             Some(zone) => Self { zone: zone & ZONE, decider: inode.address(), unreadable: false },
             None => self,
         }
@@ -100,32 +119,39 @@ const CUT_SHORT: u32 = OTHER | UNREADABLE;
 #[inline(never)]
 fn walk<A: Access>(session: u32, dentry: Dentry<A>, found: &mut [u64; 2]) {
     let marked = Marked::all();
-    let mut child = dentry;
-    for _ in 0..A::STEPS {
-        let parent = child.parent();
-        if parent == child {
-            found[0] = u64::from(OTHER);
-            return;
-        }
-        let directory = parent.directory();
-        if let Some(below) = below(marked, session, directory.id()) {
+    // A file system has one device: what is above a name lies on it too.
+    let dev = dentry.parent().directory().device();
+    let end = climb(dentry, A::STEPS, move |parent: Dentry<A>| {
+        below(marked, session, parent.directory(), dev).map_or(0, Below::to_word)
+    });
+    found[0] = u64::from(match end {
+        End::Root => OTHER,
+        End::CutShort => CUT_SHORT,
+        End::Answer(word, child) => {
+            let below = Below::from_word(word);
+            let directory = child.parent().directory();
             found[1] = directory.address();
-            let mut zone = zone_below(session, below, directory, child);
+            let zone = zone_below(session, below, directory, child);
             if zone != DENIED && below.flags & Below::FINAL == 0 {
-                zone = overrule(session, child, zone);
+                overrule(session, child, zone)
+            } else {
+                zone
             }
-            found[0] = u64::from(zone);
-            return;
         }
-        child = parent;
-    }
-    found[0] = u64::from(CUT_SHORT);
+    });
 }
 
-/// The mark on the directory `id`. Most have none, and most of those are known not to without a look-up.
+/// The mark on `directory`, which lies on `dev`. Most have none, and most of those are known not to without a look-up.
 #[inline(always)]
-fn below(marked: Marked, session: u32, id: Id) -> Option<Below> {
-    if marked.may_hold(id) { maps::below(&ObjectKey::new(session, id)) } else { None }
+fn below<A: Access>(marked: Marked, session: u32, directory: Inode<A>, dev: u32) -> Option<Below> {
+    maps::below(&ObjectKey::new(session, suspect(marked, directory, dev)?))
+}
+
+/// What identifies `inode`, which lies on `dev`. `None`: it has no mark, for certain.
+#[inline(always)]
+fn suspect<A: Access>(marked: Marked, inode: Inode<A>, dev: u32) -> Option<Id> {
+    let ino = inode.number();
+    if marked.may_hold(ino, dev) { Some(inode.id_of(ino, dev)) } else { None }
 }
 
 /// What `below` says about the entry `child` of its directory.
@@ -153,19 +179,16 @@ fn zone_below<A: Access>(session: u32, below: Below, directory: Inode<A>, child:
 #[inline(never)]
 fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
     let marked = Marked::all();
-    let mut child = start;
-    for _ in 0..A::STEPS {
-        let parent = child.parent();
-        if parent == child {
-            return zone;
-        }
-        let id = parent.directory().id();
-        if marked.may_hold(id) && maps::is_denied(&ObjectKey::new(session, id)) {
-            return DENIED;
-        }
-        child = parent;
+    let dev = start.parent().directory().device();
+    let end = climb(start, A::STEPS, move |parent: Dentry<A>| {
+        let suspect = suspect(marked, parent.directory(), dev);
+        u32::from(suspect.is_some_and(|id| maps::is_denied(&ObjectKey::new(session, id))))
+    });
+    match end {
+        End::Root => zone,
+        End::Answer(..) => DENIED,
+        End::CutShort => CUT_SHORT,
     }
-    CUT_SHORT
 }
 
 /// The zone that the session gives to this name in this directory; 0: none.

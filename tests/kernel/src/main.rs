@@ -8,6 +8,7 @@
 //! kernel-tests both BLASTRADIUS               run all tests of either kind
 //! kernel-tests agreement RUNG [ACTS [SEED]]   compare the layers on random machines; RUNG: kernel, landlock
 //! kernel-tests cost [FILES]   what a guarded call costs, to be run under -icount
+//! kernel-tests weigh [RUNG [OBJECT]]          what the verifier does to load the programs; RUNG: bpf-lsm, fmod_ret
 //! kernel-tests soak [SECONDS]   guarded workers at full speed, while mounts come and go and memory is scarce
 //! ```
 
@@ -18,6 +19,7 @@ mod program;
 mod soak;
 mod suite;
 mod uring;
+mod weigh;
 mod world;
 
 use std::{
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         }
         "refuses" => refuses(),
         "cost" => cost::run(word(1).parse().ok()),
+        "weigh" => weigh::run(word(1), word(2)),
         "soak" => soak::run(word(1).parse().ok()),
         "act" => program::act(&arguments[1..]),
         "program" => program::run(word(1).as_ref(), arguments.get(2..).unwrap_or_default()),

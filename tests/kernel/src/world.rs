@@ -7,7 +7,7 @@ use std::{
 };
 
 use blastradius::{
-    guard::kernel::{EventStream, Kernel, KernelRefusal, Session},
+    guard::kernel::{EventStream, Kernel, KernelRefusal, Rung, Session},
     policy::plan::{Mark, NameMark, Plan},
 };
 use blastradius_common::Zone;
@@ -31,6 +31,11 @@ impl Machine {
         let scratch =
             std::env::var_os("BLASTRADIUS_SCRATCH").map_or_else(|| "/scratch".into(), PathBuf::from);
         Ok(Self { kernel: RefCell::new(kernel), events, scratch })
+    }
+
+    /// The rung that was reached.
+    pub(crate) fn rung(&self) -> Rung {
+        self.kernel.borrow().rung()
     }
 
     /// Whether this kernel lets changes of owner be judged.

@@ -83,6 +83,9 @@ pub struct Btf {
     strings: Vec<u8>,
     /// Where type `id` begins in `types`, at index `id - 1`: id 0 is `void` and has no record.
     starts: Vec<u32>,
+    /// Hashes of the names of structures and functions, with the ids, in order: a kernel has a hundred thousand types, and
+    /// the loader asks for a hundred of them.
+    names: Vec<(u64, u32)>,
 }
 
 struct Type<'a> {
@@ -140,7 +143,9 @@ impl Btf {
         let types = section(data, header, word(data, 8)?, word(data, 12)?)?;
         let strings = section(data, header, word(data, 16)?, word(data, 20)?)?;
         let starts = starts(&types)?;
-        Ok(Self { types, strings, starts })
+        let mut btf = Self { types, strings, starts, names: Vec::new() };
+        btf.names = btf.index()?;
+        Ok(btf)
     }
 
     /// The byte offset of a field. `path` may lead with dots into nested structures; anonymous members are searched
@@ -158,15 +163,22 @@ impl Btf {
         Err(absent())
     }
 
+    /// The id of a structure.
+    ///
+    /// # Errors
+    /// No such structure.
+    pub fn structure(&self, name: &str) -> Result<u32, BtfError> {
+        let ids = self.ids(name, Kind::Struct)?;
+        ids.first().copied().ok_or_else(|| BtfError::Absent(format!("struct {name}")))
+    }
+
     /// The bytes that a structure takes.
     ///
     /// # Errors
     /// No such structure.
     pub fn size(&self, structure: &str) -> Result<u32, BtfError> {
-        let absent = || BtfError::Absent(format!("struct {structure}"));
-        let id = self.ids(structure, Kind::Struct)?.first().copied().ok_or_else(absent)?;
         // Where others have the type that they refer to, a structure has its size.
-        Ok(self.get(id)?.target)
+        Ok(self.get(self.structure(structure)?)?.target)
     }
 
     /// The id of a function, by which programs are attached to it.
@@ -253,34 +265,36 @@ impl Btf {
     /// The ids of the types of one kind that bear `name`.
     fn ids(&self, name: &str, kind: Kind) -> Result<Vec<u32>, BtfError> {
         let mut found = Vec::new();
-        let Some(offset) = self.string_offset(name) else { return Ok(found) };
-        for (index, start) in self.starts.iter().enumerate() {
-            if word(&self.types, *start as usize)? == offset {
-                let id = index as u32 + 1;
-                if self.get(id)?.kind == kind {
-                    found.push(id);
-                }
+        let hash = hash(name.as_bytes());
+        let first = self.names.partition_point(|(other, _)| *other < hash);
+        for (_, id) in self.names[first..].iter().take_while(|(other, _)| *other == hash) {
+            let candidate = self.get(*id)?;
+            if candidate.kind == kind && self.bytes(candidate.name)? == name.as_bytes() {
+                found.push(*id);
             }
         }
         Ok(found)
     }
 
-    /// Where `name` lies among the strings, each of which is there once.
-    fn string_offset(&self, name: &str) -> Option<u32> {
-        let mut at = 0;
-        for string in self.strings.split(|byte| *byte == 0) {
-            if string == name.as_bytes() {
-                return u32::try_from(at).ok();
+    fn index(&self) -> Result<Vec<(u64, u32)>, BtfError> {
+        let mut names = Vec::new();
+        for id in 1..=self.starts.len() as u32 {
+            let named = self.get(id)?;
+            if matches!(named.kind, Kind::Struct | Kind::Function) {
+                names.push((hash(self.bytes(named.name)?), id));
             }
-            at += string.len() + 1;
         }
-        None
+        names.sort_unstable();
+        Ok(names)
     }
 
     fn string(&self, offset: u32) -> Result<&str, BtfError> {
+        std::str::from_utf8(self.bytes(offset)?).map_err(|_| BtfError::Malformed("a name is no text"))
+    }
+
+    fn bytes(&self, offset: u32) -> Result<&[u8], BtfError> {
         let rest = self.strings.get(offset as usize..).ok_or(BtfError::Malformed("a name lies outside"))?;
-        let bytes = rest.split(|byte| *byte == 0).next().unwrap_or_default();
-        std::str::from_utf8(bytes).map_err(|_| BtfError::Malformed("a name is no text"))
+        Ok(rest.split(|byte| *byte == 0).next().unwrap_or_default())
     }
 
     fn get(&self, id: u32) -> Result<Type<'_>, BtfError> {
@@ -306,6 +320,13 @@ impl Member {
         let bit_offset = if has_bitfields { offset & 0x00ff_ffff } else { offset };
         Ok(Self { name: word(record, 0)?, type_id: word(record, 4)?, bit_offset })
     }
+}
+
+/// FNV-1a: quick, and nothing against those who choose what is hashed.
+pub(super) fn hash(bytes: &[u8]) -> u64 {
+    bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 fn starts(types: &[u8]) -> Result<Vec<u32>, BtfError> {

@@ -13,8 +13,10 @@
 //! |---|---|
 //! | [`btf`] | a reader of the kernel's types |
 //! | [`error`] | why the rung cannot be had, and what would bring it |
+//! | [`effort`] | what loading costs |
 //! | [`caveats`] | what is otherwise on this kernel |
 //! | `programs` | which programs there are, and how each is loaded on either rung |
+//! | `functions` | what the kernel is told of a program's functions |
 //! | `set` | the loaded or opened programs and maps |
 //! | `place` | pins and locks |
 //! | [`marks`] | plan → identities |
@@ -28,8 +30,10 @@
 pub mod btf;
 pub mod canary;
 pub mod caveats;
+pub mod effort;
 pub mod error;
 pub mod events;
+mod functions;
 pub mod grants;
 pub mod marks;
 mod mounts;
@@ -49,6 +53,7 @@ use std::{
 
 pub use canary::{CanaryError, Proof, canary};
 pub use caveats::Caveats;
+pub use effort::{Effort, Weight};
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
 pub use grants::Grants;
@@ -180,6 +185,18 @@ impl Drop for Kernel {
         {
             self.release();
         }
+    }
+}
+
+/// What loading takes on `rung`, program by program. Nothing stays loaded; nothing need fire. `object` stands for the
+/// embedded one, to compare.
+///
+/// # Errors
+/// As [`Kernel::load`].
+pub fn weigh(rung: Rung, object: Option<&[u8]>) -> Result<Weight, LoadError> {
+    match object {
+        Some(object) => Set::weigh(object, rung),
+        None => Set::weigh(&object::unpack()?, rung),
     }
 }
 

@@ -1,16 +1,14 @@
 //! The kernel side, as build.rs packed it: what a loader does not need is left out, the rest is compressed.
 
-use super::LoadError;
+use super::{LoadError, btf};
 
 /// What build.rs made.
 static PACKED: &[u8] = include_bytes!(env!("BLASTRADIUS_EBPF_OBJECT_PACKED"));
 
 /// What tells this object from that of another version.
 pub(super) fn fingerprint() -> u64 {
-    // FNV-1a: versions are to be told apart, nobody is to be kept out.
-    PACKED
-        .iter()
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
+    // Versions are to be told apart, nobody is to be kept out.
+    btf::hash(PACKED)
 }
 
 /// The object. It is as large as a page or larger, so that the allocator aligns it for the structures in it.

@@ -11,7 +11,9 @@ use aya_obj::Object;
 use super::{
     btf::{Btf, BtfError},
     caveats::Caveats,
+    effort::{Effort, Weigh, Weight},
     error::LoadError,
+    functions::{self, Functions},
     sys::{self, ProgramKind},
 };
 
@@ -150,11 +152,14 @@ pub(super) struct Programs {
     pub(super) enrol: OwnedFd,
     /// What is otherwise than it should be here.
     pub(super) caveats: Caveats,
+    /// What each took to verify, if that was asked for.
+    pub(super) weight: Weight,
 }
 
 /// Loads every program of `object`, which is relocated already.
-pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, LoadError> {
-    let mut programs = Loader { object, btf, rung };
+pub(super) fn load(object: &Object, btf: &Btf, rung: Rung, weigh: Weigh) -> Result<Programs, LoadError> {
+    let weight = Weight { efforts: Vec::new(), has_loop: has_loop(btf) };
+    let mut programs = Loader { object, btf, rung, weigh, weight };
     let mut attached = Vec::new();
     let mut caveats = Caveats::default();
     for hook in HOOKS {
@@ -190,7 +195,7 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung) -> Result<Programs, L
         }
     };
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
-    Ok(Programs { attached, identify, identify_link, enrol, caveats })
+    Ok(Programs { attached, identify, identify_link, enrol, caveats, weight: programs.weight })
 }
 
 /// Whether a program can be attached again after its link was closed (since 5.13).
@@ -207,6 +212,8 @@ struct Loader<'a> {
     object: &'a Object,
     btf: &'a Btf,
     rung: Rung,
+    weigh: Weigh,
+    weight: Weight,
 }
 
 impl Loader<'_> {
@@ -239,13 +246,30 @@ impl Loader<'_> {
         let missing = || LoadError::Object(format!("it has no program {name}"));
         let program = self.object.programs.get(name).ok_or_else(missing)?;
         let function = self.object.functions.get(&program.function_key()).ok_or_else(missing)?;
-        sys::load_program(kind, name, &encode(&function.instructions), target).map_err(|(error, log)| {
-            match error.raw_os_error() {
-                Some(libc::EPERM) => {
-                    LoadError::NotPermitted { what: format!("loading the program {name}"), error }
-                }
-                _ => LoadError::Program { name: name.to_owned(), error, log },
+        let mut instructions = function.instructions.clone();
+        // The kernel's `bpf_rdonly_cast` is as old as the trust that it takes away: 6.2.
+        functions::put_casts(&mut instructions, self.btf.function("bpf_rdonly_cast").ok());
+        let functions = if self.weight.has_loop {
+            Some(Functions::describe(name, &instructions)?)
+        } else {
+            functions::without_references(&mut instructions);
+            None
+        };
+        let encoded = encode(&instructions);
+        let functions = functions.as_ref();
+        let program = sys::Program { kind, name, instructions: &encoded, target, functions };
+        let loaded = match self.weigh {
+            Weigh::No => sys::load_program(&program),
+            Weigh::Yes => sys::load_program_aloud(&program).map(|(fd, words)| {
+                self.weight.efforts.push(Effort::from_log(name, instructions.len(), &words));
+                fd
+            }),
+        };
+        loaded.map_err(|(error, log)| match error.raw_os_error() {
+            Some(libc::EPERM) => {
+                LoadError::NotPermitted { what: format!("loading the program {name}"), error }
             }
+            _ => LoadError::Program { name: name.to_owned(), error, log },
         })
     }
 }
@@ -262,19 +286,17 @@ fn encode(instructions: &[aya_obj::generated::bpf_insn]) -> Vec<u8> {
     bytes
 }
 
-/// Parses `bytes` and points its instructions at the maps in `maps`.
-pub(super) fn relocate(bytes: &[u8], maps: &HashMap<String, OwnedFd>) -> Result<Object, LoadError> {
+/// Points the instructions of `object` at the maps in `maps`, and functions at each other.
+pub(super) fn relocate(object: &mut Object, maps: &HashMap<String, OwnedFd>) -> Result<(), LoadError> {
     use std::os::fd::AsRawFd as _;
     let wrong = |error: &dyn std::fmt::Display| LoadError::Object(error.to_string());
-    let mut object = Object::parse(bytes).map_err(|error| wrong(&error))?;
     let definitions = std::mem::take(&mut object.maps);
     let sections = object.functions.keys().map(|(section, _)| *section).collect();
     let descriptors = definitions
         .iter()
         .filter_map(|(name, definition)| Some((name.as_str(), maps.get(name)?.as_raw_fd(), definition)));
     object.relocate_maps(descriptors, &sections).map_err(|error| wrong(&error))?;
-    object.relocate_calls(&sections).map_err(|error| wrong(&error))?;
-    Ok(object)
+    object.relocate_calls(&sections).map_err(|error| wrong(&error))
 }
 
 /// Whether `vfs_mkdir` returns a pointer, and whether `path_rename` has flags: facts that the object is told.
@@ -283,6 +305,11 @@ pub(super) fn signature_facts(btf: &Btf) -> (bool, bool) {
     let rename_has_flags =
         btf.signature("bpf_lsm_path_rename").is_ok_and(|rename| rename.parameters.len() >= 5);
     (mkdir_returns_dentry, rename_has_flags)
+}
+
+/// Whether programs can have `bpf_loop`: another fact that the object is told.
+pub(super) fn has_loop(btf: &Btf) -> bool {
+    btf.function("bpf_loop").is_ok()
 }
 
 impl From<io::Error> for LoadError {

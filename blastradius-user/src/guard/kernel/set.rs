@@ -3,10 +3,10 @@
 use std::{
     collections::HashMap,
     fs, io,
-    os::fd::{AsFd as _, BorrowedFd, OwnedFd},
+    os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
 };
 
-use aya::{EbpfLoader, Pod, maps::Map};
+use aya_obj::{EbpfSectionKind, Object};
 use blastradius_common::{
     Below, Common, Guarded, Id, KernelFacts, Member, NameKey, ObjectKey, Offsets, Request, Tally,
     grant::{GrantKey, Order},
@@ -16,23 +16,16 @@ use blastradius_common::{
 use super::{
     btf::{Btf, BtfError},
     caveats::Caveats,
+    effort::{Weigh, Weight},
     error::LoadError,
     place::{self, Lock, Want},
-    programs::{self, ENROL, IDENTIFY, Rung},
-    sys,
+    programs::{self, ENROL, IDENTIFY, Programs, Rung},
+    sys::{self, NewMap},
     tables::Table,
 };
 
 /// Bytes of a session's ring buffer; the object's own definition is the same.
 const RING_BYTES: u32 = 1 << 20;
-
-/// What the object is told about the running kernel, as aya wants it.
-#[derive(Clone, Copy)]
-#[repr(transparent)]
-struct Facts(KernelFacts);
-
-// SAFETY: `#[repr(C)]`, of `u32` only, so without padding.
-unsafe impl Pod for Facts {}
 
 /// Opened or loaded programs and maps. The machine keeps them by their pins, so dropping this leaves sessions guarded.
 #[derive(Debug)]
@@ -123,22 +116,14 @@ impl Set {
         set
     }
 
+    /// Loads the programs of `object` and forgets them again: what does that take?
+    pub(super) fn weigh(object: &[u8], rung: Rung) -> Result<Weight, LoadError> {
+        let (programs, _) = load_programs(object, rung, Weigh::Yes)?;
+        Ok(programs.weight)
+    }
+
     fn load_and_pin(object: &[u8], name: &str, rung: Rung) -> Result<Self, LoadError> {
-        let btf = Btf::of_running_kernel().map_err(LoadError::NoBtf)?.map_err(LoadError::Btf)?;
-        let facts = Facts(facts(&btf).map_err(LoadError::Btf)?);
-        let mut loaded = EbpfLoader::new()
-            .override_global("KERNEL", &facts, true)
-            .load(object)
-            .map_err(|error| loader_error(&error))?;
-        let mut maps = HashMap::new();
-        let map_names: Vec<String> = loaded.maps().map(|(name, _)| name.to_owned()).collect();
-        for map_name in map_names {
-            if let Some(map) = loaded.take_map(&map_name) {
-                maps.insert(map_name, descriptor(map)?);
-            }
-        }
-        let object = programs::relocate(object, &maps)?;
-        let programs = programs::load(&object, &btf, rung)?;
+        let (programs, maps) = load_programs(object, rung, Weigh::No)?;
 
         let directory = place::pins(name);
         place::private_directory(&directory)?;
@@ -243,7 +228,6 @@ impl Set {
 
     /// Sends the refusals of `session` to `ring`.
     pub(super) fn connect_ring(&self, session: u32, ring: BorrowedFd<'_>) -> io::Result<()> {
-        use std::os::fd::AsRawFd as _;
         self.rings.insert(&session, &(ring.as_raw_fd() as u32))
     }
 
@@ -302,6 +286,53 @@ impl Set {
     }
 }
 
+/// The programs and the maps of `object`, both loaded, nothing attached.
+fn load_programs(
+    object: &[u8],
+    rung: Rung,
+    weigh: Weigh,
+) -> Result<(Programs, HashMap<String, OwnedFd>), LoadError> {
+    let btf = Btf::of_running_kernel().map_err(LoadError::NoBtf)?.map_err(LoadError::Btf)?;
+    let facts = facts(&btf).map_err(LoadError::Btf)?.to_bytes();
+    let wrong = |error: aya_obj::ParseError| LoadError::Object(error.to_string());
+    let mut object = Object::parse(object).map_err(wrong)?;
+    object.patch_map_data([("KERNEL", (facts.as_slice(), true))].into()).map_err(wrong)?;
+    let maps = object
+        .maps
+        .iter()
+        .map(|(name, map)| Ok((name.clone(), make_map(name, map)?)))
+        .collect::<io::Result<_>>()
+        .map_err(|error| not_permitted("making the maps", error))?;
+    programs::relocate(&mut object, &maps)?;
+    Ok((programs::load(&object, &btf, rung, weigh)?, maps))
+}
+
+/// Makes a map, with the data that the object gives it.
+fn make_map(name: &str, map: &aya_obj::Map) -> io::Result<OwnedFd> {
+    let like_inside = map.inner().map(|inner| sys::create_map(definition(&inner))).transpose()?;
+    let inner = like_inside.as_ref().map_or(0, |fd| fd.as_raw_fd() as u32);
+    let made = sys::create_map(NewMap { inner, ..definition(map) }.named(name))?;
+    if !map.data().is_empty() {
+        sys::fill(made.as_fd(), map.data(), map.value_size())?;
+    }
+    if map.section_kind() == EbpfSectionKind::Rodata {
+        sys::freeze(made.as_fd())?;
+    }
+    Ok(made)
+}
+
+fn definition(map: &aya_obj::Map) -> NewMap {
+    NewMap {
+        map_type: map.map_type(),
+        key_size: map.key_size(),
+        // The object says what a ring's records are; the kernel wants no word of it.
+        value_size: if map.map_type() == sys::BPF_MAP_TYPE_RINGBUF { 0 } else { map.value_size() },
+        max_entries: map.max_entries(),
+        flags: map.map_flags(),
+        ..Default::default()
+    }
+}
+
 fn facts(btf: &Btf) -> Result<KernelFacts, BtfError> {
     let offsets = Offsets::try_build(|field| btf.offset(field.structure, field.path))?;
     let (mkdir_returns_dentry, rename_has_flags) = programs::signature_facts(btf);
@@ -310,17 +341,9 @@ fn facts(btf: &Btf) -> Result<KernelFacts, BtfError> {
         rename_has_flags: rename_has_flags.into(),
         inode_bytes: btf.size("inode")?,
         mkdir_returns_dentry: mkdir_returns_dentry.into(),
+        has_loop: programs::has_loop(btf).into(),
+        dentry_type: btf.structure("dentry")?,
     })
-}
-
-/// The descriptor behind any of the kinds of maps that the object has.
-fn descriptor(map: Map) -> Result<OwnedFd, LoadError> {
-    match map {
-        Map::HashMap(data) | Map::LruHashMap(data) | Map::Array(data) | Map::HashOfMaps(data) => {
-            Ok(data.fd().as_fd().try_clone_to_owned()?)
-        }
-        other => Err(LoadError::Object(format!("an unexpected kind of map: {other:?}"))),
-    }
 }
 
 fn not_permitted(what: &str, error: io::Error) -> LoadError {
@@ -328,18 +351,4 @@ fn not_permitted(what: &str, error: io::Error) -> LoadError {
         Some(libc::EPERM | libc::EACCES) => LoadError::NotPermitted { what: what.to_owned(), error },
         _ => LoadError::Io { what: what.to_owned(), error },
     }
-}
-
-/// aya wraps the kernel's answer several times; the one that people can act on is inside.
-fn loader_error(error: &aya::EbpfError) -> LoadError {
-    let mut source: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(inner) = source {
-        if let Some(io) = inner.downcast_ref::<io::Error>()
-            && let Some(number) = io.raw_os_error()
-        {
-            return not_permitted("making the maps", io::Error::from_raw_os_error(number));
-        }
-        source = inner.source();
-    }
-    LoadError::Object(error.to_string())
 }

@@ -5,7 +5,7 @@
 //! include/uapi/linux/bpf.h.
 
 use std::{
-    ffi::CString,
+    ffi::{CStr, CString},
     io,
     os::{
         fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd},
@@ -13,6 +13,8 @@ use std::{
     },
     path::Path,
 };
+
+use super::functions::Functions;
 
 const BPF_MAP_CREATE: libc::c_long = 0;
 const BPF_MAP_LOOKUP_ELEM: libc::c_long = 1;
@@ -25,7 +27,9 @@ const BPF_OBJ_GET: libc::c_long = 7;
 const BPF_PROG_TEST_RUN: libc::c_long = 10;
 const BPF_OBJ_GET_INFO_BY_FD: libc::c_long = 15;
 const BPF_RAW_TRACEPOINT_OPEN: libc::c_long = 17;
-const BPF_MAP_TYPE_RINGBUF: u32 = 27;
+const BPF_BTF_LOAD: libc::c_long = 18;
+const BPF_MAP_FREEZE: libc::c_long = 22;
+pub(super) const BPF_MAP_TYPE_RINGBUF: u32 = 27;
 
 /// Calls bpf(2) with an attribute of any of the layouts below.
 fn bpf<T>(command: libc::c_long, attribute: &mut T) -> io::Result<i32> {
@@ -104,20 +108,78 @@ pub(super) unsafe fn map_next_key<K: Copy>(map: BorrowedFd<'_>, key: Option<&K>)
     }
 }
 
+/// What a map is to be.
 #[repr(C)]
 #[derive(Default)]
-struct MapCreateAttribute {
-    map_type: u32,
-    key_size: u32,
-    value_size: u32,
-    max_entries: u32,
+pub(super) struct NewMap {
+    pub(super) map_type: u32,
+    pub(super) key_size: u32,
+    pub(super) value_size: u32,
+    pub(super) max_entries: u32,
+    pub(super) flags: u32,
+    /// For a map of maps: one such as it will hold, or 0.
+    pub(super) inner: u32,
+    pub(super) node: u32,
+    pub(super) name: [u8; 16],
+}
+
+impl NewMap {
+    /// The same with a name, for tools that list maps.
+    pub(super) fn named(mut self, name: &str) -> Self {
+        copy_name(&mut self.name, name);
+        self
+    }
+}
+
+/// Makes a map.
+pub(super) fn create_map(mut map: NewMap) -> io::Result<OwnedFd> {
+    match bpf(BPF_MAP_CREATE, &mut map) {
+        // Before 5.11 maps and programs count against a limit on locked memory that is far too small for them.
+        Err(error) if error.raw_os_error() == Some(libc::EPERM) && lift_memory_limit() => {
+            bpf(BPF_MAP_CREATE, &mut map).map(owned)
+        }
+        made => made.map(owned),
+    }
+}
+
+/// Lets the process lock as much memory as it likes. Whether it could not before, and can now.
+fn lift_memory_limit() -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    let unlimited = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: live structures, which the calls fill and read.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_MEMLOCK, &mut limit) == 0
+            && limit.rlim_cur != libc::RLIM_INFINITY
+            && libc::setrlimit(libc::RLIMIT_MEMLOCK, &unlimited) == 0
+    }
 }
 
 /// Makes a ring buffer of `bytes`, a power of two and a multiple of the page size.
 pub(super) fn create_ring(bytes: u32) -> io::Result<OwnedFd> {
-    let mut attribute =
-        MapCreateAttribute { map_type: BPF_MAP_TYPE_RINGBUF, max_entries: bytes, ..Default::default() };
-    bpf(BPF_MAP_CREATE, &mut attribute).map(owned)
+    create_map(NewMap { map_type: BPF_MAP_TYPE_RINGBUF, max_entries: bytes, ..Default::default() })
+}
+
+/// Writes the one value of a map that holds data of a program.
+///
+/// # Errors
+/// Too few bytes for the map's value among others.
+pub(super) fn fill(map: BorrowedFd<'_>, bytes: &[u8], value_size: u32) -> io::Result<()> {
+    if bytes.len() != value_size as usize {
+        return Err(io::ErrorKind::InvalidInput.into());
+    }
+    bpf(BPF_MAP_UPDATE_ELEM, &mut ElementAttribute::new(map, Some(&0u32), bytes.as_ptr() as u64)).map(drop)
+}
+
+/// Lets nobody write to the map through bpf(2) any more: the verifier takes what it holds for constant then.
+pub(super) fn freeze(map: BorrowedFd<'_>) -> io::Result<()> {
+    bpf(BPF_MAP_FREEZE, &mut [map.as_raw_fd() as u32]).map(drop)
+}
+
+/// `BPF_OBJ_NAME_LEN` includes a terminating zero.
+fn copy_name(to: &mut [u8; 16], name: &str) {
+    for (to, from) in to[..15].iter_mut().zip(name.bytes()) {
+        *to = from;
+    }
 }
 
 /// How a program is loaded and attached.
@@ -175,46 +237,88 @@ struct ProgramLoadAttribute {
     padding: u32,
 }
 
-/// Loads a program for the kernel function with BTF id `target`.
+/// A program to be loaded.
+#[derive(Clone, Copy)]
+pub(super) struct Program<'a> {
+    pub(super) kind: ProgramKind,
+    pub(super) name: &'a str,
+    /// As the kernel reads them.
+    pub(super) instructions: &'a [u8],
+    /// The BTF id of the kernel function that it is for.
+    pub(super) target: u32,
+    /// What is said of its functions.
+    pub(super) functions: Option<&'a Functions>,
+}
+
+impl Program<'_> {
+    fn attribute(&self) -> ProgramLoadAttribute {
+        /// Bytes of an eBPF instruction.
+        const INSTRUCTION: usize = 8;
+        const LICENSE: &CStr = c"Dual MIT/GPL";
+        let (program_type, attach_type) = self.kind.numbers();
+        let mut attribute = ProgramLoadAttribute {
+            program_type,
+            attach_type,
+            instruction_count: u32::try_from(self.instructions.len() / INSTRUCTION).unwrap_or(u32::MAX),
+            instructions: self.instructions.as_ptr() as u64,
+            license: LICENSE.as_ptr() as u64,
+            attach_btf_id: self.target,
+            ..Default::default()
+        };
+        if let Some(Functions { types, records }) = self.functions {
+            attribute.btf = types.as_raw_fd() as u32;
+            attribute.function_info_size = size_of::<[u32; 2]>() as u32;
+            attribute.function_info = records.as_ptr() as u64;
+            attribute.function_info_count = records.len() as u32;
+        }
+        copy_name(&mut attribute.name, self.name);
+        attribute
+    }
+}
+
+#[repr(C)]
+#[derive(Default)]
+struct TypesLoadAttribute {
+    types: u64,
+    log: u64,
+    size: u32,
+    log_size: u32,
+    log_level: u32,
+    padding: u32,
+}
+
+/// Hands over a set of types that programs can be described by.
+pub(super) fn load_types(types: &[u8]) -> io::Result<OwnedFd> {
+    let mut attribute =
+        TypesLoadAttribute { types: types.as_ptr() as u64, size: types.len() as u32, ..Default::default() };
+    bpf(BPF_BTF_LOAD, &mut attribute).map(owned)
+}
+
+/// Loads a program.
 ///
 /// # Errors
 /// What the kernel says, and the verifier's last words where it has any.
-pub(super) fn load_program(
-    kind: ProgramKind,
-    name: &str,
-    instructions: &[u8],
-    target: u32,
-) -> Result<OwnedFd, (io::Error, String)> {
-    /// Bytes of an eBPF instruction.
-    const INSTRUCTION: usize = 8;
-    let (program_type, attach_type) = kind.numbers();
-    let license = c"Dual MIT/GPL";
-    let mut attribute = ProgramLoadAttribute {
-        program_type,
-        attach_type,
-        instruction_count: u32::try_from(instructions.len() / INSTRUCTION).unwrap_or(u32::MAX),
-        instructions: instructions.as_ptr() as u64,
-        license: license.as_ptr() as u64,
-        attach_btf_id: target,
-        ..Default::default()
-    };
-    // BPF_OBJ_NAME_LEN includes a terminating zero.
-    for (to, from) in attribute.name[..15].iter_mut().zip(name.bytes()) {
-        *to = from;
+pub(super) fn load_program(program: &Program<'_>) -> Result<OwnedFd, (io::Error, String)> {
+    match bpf(BPF_PROG_LOAD, &mut program.attribute()) {
+        Ok(fd) => Ok(owned(fd)),
+        // Once more, to hear why: a log slows the verifier down, so the first try goes without.
+        Err(first) => load_program_aloud(program).map(|(fd, _)| fd).map_err(|(_, log)| (first, log)),
     }
-    let first = match bpf(BPF_PROG_LOAD, &mut attribute) {
-        Ok(fd) => return Ok(owned(fd)),
-        Err(error) => error,
-    };
-    // Once more, to hear why: a log slows the verifier down, so the first try goes without. The reason and the numbers
-    // alone (BPF_LOG_STATS, include/linux/bpf_verifier.h): a whole trace does not fit any buffer.
+}
+
+/// As [`load_program`], with what the verifier says in the end: the reason and the numbers alone (BPF_LOG_STATS,
+/// include/linux/bpf_verifier.h), as a whole trace does not fit any buffer.
+pub(super) fn load_program_aloud(program: &Program<'_>) -> Result<(OwnedFd, String), (io::Error, String)> {
     let mut log = vec![0u8; 1 << 16];
+    let mut attribute = program.attribute();
     attribute.log_level = 4;
     attribute.log_size = log.len() as u32;
     attribute.log = log.as_mut_ptr() as u64;
-    match bpf(BPF_PROG_LOAD, &mut attribute) {
-        Ok(fd) => Ok(owned(fd)),
-        Err(_) => Err((first, last_words(&log))),
+    let loaded = bpf(BPF_PROG_LOAD, &mut attribute);
+    let words = last_words(&log);
+    match loaded {
+        Ok(fd) => Ok((owned(fd), words)),
+        Err(error) => Err((error, words)),
     }
 }
 

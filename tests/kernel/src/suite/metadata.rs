@@ -35,9 +35,13 @@ fn metadata(machine: &Machine) {
     }
 }
 
-/// `FS_IOC_SETFLAGS` with `FS_NODUMP_FL`; file systems without flags say ENOTTY when they are asked.
+/// Adds `FS_NODUMP_FL` to what `FS_IOC_GETFLAGS` says, by `FS_IOC_SETFLAGS`; file systems without flags say ENOTTY when
+/// they are asked. Without the others ext4 would be asked to store the file another way, which it may not do at that time.
 fn set_flags(path: impl AsRef<Path>) -> Outcome {
-    ioctl(path, 0x4008_6602, &mut 0x40u64.to_ne_bytes())
+    let path = path.as_ref();
+    let mut flags = 0u64.to_ne_bytes();
+    ioctl(path, 0x8008_6601, &mut flags);
+    ioctl(path, 0x4008_6602, &mut (u64::from_ne_bytes(flags) | 0x40).to_ne_bytes())
 }
 
 fn flags(machine: &Machine) {

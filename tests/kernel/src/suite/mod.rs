@@ -5,6 +5,7 @@ mod content;
 mod depth;
 mod grants;
 mod lifetime;
+mod loading;
 mod machine;
 mod metadata;
 mod mounts;
@@ -36,6 +37,7 @@ pub(crate) fn all() -> Vec<Test> {
         tampering::TESTS,
         grants::TESTS,
         lifetime::TESTS,
+        loading::TESTS,
     ]
     .concat()
 }
