@@ -73,7 +73,9 @@ impl Ground {
         command
             .env("HOME", self.at("home"))
             .env("TMPDIR", self.at("tmp"))
-            .env("XDG_STATE_HOME", self.at("state"));
+            .env("XDG_STATE_HOME", self.at("state"))
+            // What is kept here is little, however full the disk is.
+            .env("BLASTRADIUS_UNDO", "free=0");
         command.stdin(Stdio::null());
         command
     }
