@@ -39,6 +39,14 @@ fn describe(seed: u64, script: &str, report: &Report, lost: &[String]) -> String
     format!("--- seed {seed}: {} {rules:?}, lost {lost:?}\n{script}", report.verdict.name())
 }
 
+/// Harmless scripts that may be stopped: 2 %. Of a few hundred that is a handful, and chance alone makes it some more or
+/// less: by twice its spread there, so that a slice says something is wrong only where something is.
+fn stopped_at_most(harmless: usize) -> usize {
+    const MANY: usize = 5_000;
+    let share = harmless / 50;
+    if harmless < MANY { share + 2 * share.isqrt() } else { share }
+}
+
 #[test]
 fn what_bash_destroyed_outside_scope_had_been_stopped_and_harmless_scripts_had_not() {
     if !nix::unistd::geteuid().is_root() {
@@ -80,7 +88,7 @@ fn what_bash_destroyed_outside_scope_had_been_stopped_and_harmless_scripts_had_n
     assert!(tally.lost * 20 > tally.scripts, "the generator destroys too little to show anything");
     assert!(tally.counterexamples.is_empty(), "counterexamples:\n{}", tally.counterexamples.join("\n"));
     assert!(
-        tally.stopped_harmless.len() * 50 <= tally.harmless,
+        tally.stopped_harmless.len() <= stopped_at_most(tally.harmless),
         "more than 2 % of the harmless scripts were stopped:\n{}",
         tally.stopped_harmless.join("\n")
     );
