@@ -18,6 +18,8 @@ pub(crate) enum Job {
     Vm,
     /// The demonstration, and tests that run other people's programs.
     Programs,
+    /// Tests that run containers.
+    Containers,
     /// The real agents, which come from npm.
     Agents,
     /// The check that a newcomer's machine is enough.
@@ -156,6 +158,13 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
         present: || ["git", "make", "python3"].into_iter().all(program),
         get: debian(&["git", "make", "python3-minimal"]),
         elsewhere: "git, make and python3",
+    },
+    Requirement {
+        name: "a container runtime",
+        serves: &[Job::Containers],
+        present: || program("runc"),
+        get: debian(&["runc"]),
+        elsewhere: "runc",
     },
     Requirement {
         name: "npm, which agents come through",

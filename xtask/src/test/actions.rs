@@ -16,7 +16,7 @@ use nix::{
 
 use super::{
     Outcome,
-    steps::{AGENTS, Action, INCIDENTS, KERNEL_TESTS, KernelRun, PACKAGES, WHOLE_TESTS},
+    steps::{AGENTS, Action, KERNEL_TESTS, KernelRun, PACKAGES, WHOLE_TESTS},
 };
 use crate::{
     apt::debootstrap,
@@ -41,7 +41,8 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
             watch(cargo(&[verb, "--manifest-path", manifest]).args(rest), limit)
         }
         Action::Tests => all_of([tests(), documentation_tests()], limit),
-        Action::Whole { target } => {
+        Action::Whole { root: Some(why), .. } if !geteuid().is_root() => Ok(Outcome::Skipped(why.into())),
+        Action::Whole { target, root: _ } => {
             let arguments = ["test", "--locked", "--package", WHOLE_TESTS, "--test", target];
             watch(cargo(&arguments).env(BINARY, program::build()?), limit)
         }
@@ -68,7 +69,7 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
             0 => Outcome::Passed,
             code => Outcome::Failed(format!("exit {code}")),
         }),
-        Action::Incidents { series } => incidents(series, limit),
+        Action::WholeOn { series, target, programs } => whole_on(series, target, programs, limit),
         Action::Kernel(run) => kernel(&run, limit),
         Action::Soak { series, seconds } => soak(series, seconds, limit),
     }
@@ -201,14 +202,19 @@ fn soak(series: &str, seconds: u64, limit: Duration) -> Result<Outcome> {
 }
 
 /// The tests lie in the guest where they lie here: their paths are compiled in.
-fn incidents(series: &str, limit: Duration) -> Result<Outcome> {
-    let test = cargo::test_program(WHOLE_TESTS, INCIDENTS)?;
+fn whole_on(series: &str, target: &str, programs: &[&str], limit: Duration) -> Result<Outcome> {
+    let test = cargo::test_program(WHOLE_TESTS, target)?;
     let program = program::build()?.display().to_string();
+    let mut copy = vec![program.clone(), house::root().join("tests").display().to_string()];
+    for name in programs {
+        let found = proc::which(name).with_context(|| format!("{name} is missing"))?;
+        copy.push(found.display().to_string());
+    }
     let request = vm::Request {
         root: Some("debian".into()),
         mem: 2048,
         env: vec![format!("{BINARY}={program}"), "BLASTRADIUS_RUNG=kernel".to_owned()],
-        copy: vec![program, house::root().join("tests").display().to_string()],
+        copy,
         ..vm::Request::new(series, vec![test.into_os_string(), "--nocapture".into()])
     };
     guest(request, limit)

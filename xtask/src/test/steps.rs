@@ -39,7 +39,12 @@ pub(crate) enum Action {
     /// Runs unit and integration tests: everything but what has a step of its own.
     Tests,
     /// Runs one target of the tests of the whole.
-    Whole { target: &'static str },
+    Whole {
+        /// The target.
+        target: &'static str,
+        /// What it takes root for, if it does.
+        root: Option<&'static str>,
+    },
     /// Has real agents work under our hook and under the guard.
     Agents {
         /// Their names in the table of the test.
@@ -60,10 +65,14 @@ pub(crate) enum Action {
     },
     /// Replays the demonstration.
     Demo,
-    /// Replays the incidents on a kernel of vm/kernels.toml, with a Debian as root.
-    Incidents {
+    /// Runs one target of the tests of the whole on the kernel rung of a kernel of vm/kernels.toml, with a Debian as root.
+    WholeOn {
         /// The kernel.
         series: &'static str,
+        /// The target.
+        target: &'static str,
+        /// Programs of this machine that it needs there, too.
+        programs: &'static [&'static str],
     },
     /// Runs the kernel tests on a kernel of vm/kernels.toml.
     Kernel(KernelRun),
@@ -96,8 +105,9 @@ pub(crate) const KERNEL_TESTS: &str = "kernel-tests";
 /// The package of the tests of the whole.
 pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 /// Its target that replays incidents.
-pub(crate) const INCIDENTS: &str = "battery";
-
+const INCIDENTS: &str = "battery";
+/// Its target that has containers run.
+const CONTAINERS: &str = "containers";
 /// Its target that installs packages.
 pub(crate) const PACKAGES: &str = "packages";
 
@@ -118,7 +128,7 @@ const fn lint(name: &'static str, jobs: &'static [Job], action: Action) -> Step 
 }
 
 const fn whole(name: &'static str, target: &'static str) -> Step {
-    let action = Action::Whole { target };
+    let action = Action::Whole { target, root: None };
     Step {
         group: "cases",
         name,
@@ -127,6 +137,23 @@ const fn whole(name: &'static str, target: &'static str) -> Step {
         limit: minutes(20),
         action,
     }
+}
+
+/// One that makes roots of its own.
+const fn rooted(name: &'static str, target: &'static str, jobs: &'static [Job]) -> Step {
+    let action = Action::Whole { target, root: Some("a root directory of its own takes root") };
+    Step { jobs, action, ..whole(name, target) }
+}
+
+/// The same on the kernel rung, which takes a guest.
+const fn in_guest(
+    name: &'static str,
+    target: &'static str,
+    programs: &'static [&'static str],
+    jobs: &'static [Job],
+) -> Step {
+    let action = Action::WholeOn { series: "6.12", target, programs };
+    Step { group: "kernel", name, tier: Tier::Long, jobs, limit: minutes(60), action }
 }
 
 const fn agents(tier: Tier, name: &'static str, names: &'static [&'static str]) -> Step {
@@ -242,7 +269,8 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what CI systems and images are given", "packaging"),
     whole("the text layer against what bash really does", "truth"),
     whole("what was destroyed in scope comes back", "undo"),
-    whole("incidents, replayed on this machine's best rung", INCIDENTS),
+    rooted("incidents, replayed on this machine's best rung", INCIDENTS, &[Job::Build, Job::Programs]),
+    rooted("containers, guarded from inside", CONTAINERS, &[Job::Build, Job::Containers]),
     Step {
         group: "package",
         name: "packages, installed where nothing else of ours is",
@@ -311,14 +339,7 @@ pub(crate) const STEPS: &[Step] = &[
             env: &[],
         },
     },
-    Step {
-        group: "kernel",
-        name: "incidents, replayed on Linux 6.12",
-        tier: Long,
-        jobs: &[Job::Build, Job::Vm],
-        limit: minutes(60),
-        action: Action::Incidents { series: "6.12" },
-    },
+    in_guest("incidents, replayed on Linux 6.12", INCIDENTS, &[], &[Job::Build, Job::Vm]),
     Step {
         group: "kernel",
         name: "ten minutes at full speed on Linux 6.12",
