@@ -405,9 +405,11 @@ impl Undo<'_> {
                 failed += 1;
             }
         }
+        // Lives until the files in it are in their places.
+        let again = Stage(stage.0.join("again"));
         if !steps.is_empty() {
             // A git directory that came back can give more.
-            let more = self.held(offer, pasts, &Stage(stage.0.join("again")), &actions)?;
+            let more = self.held(offer, pasts, &again, &actions)?;
             let more = more.into_iter().filter(|action| action.now == Now::Gone).collect::<Vec<_>>();
             let known: BTreeSet<PathBuf> = actions.iter().map(|action| action.path.clone()).collect();
             actions.extend(more.into_iter().filter(|action| !known.contains(&action.path)));

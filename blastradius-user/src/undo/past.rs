@@ -390,11 +390,17 @@ impl<'a> Past<'a> {
     }
 
     fn make_directory(&self) -> io::Result<()> {
-        for directory in
-            [self.git_dir().to_path_buf(), self.common_dir().join("objects"), self.common_dir().join("refs")]
-        {
-            fs::create_dir_all(&directory)?;
-            self.give_away(&directory);
+        // The work tree too: without one git says nothing of what is missing in it.
+        for directory in [
+            self.root().to_path_buf(),
+            self.git_dir().to_path_buf(),
+            self.common_dir().join("objects"),
+            self.common_dir().join("refs"),
+        ] {
+            if !directory.is_dir() {
+                fs::create_dir_all(&directory)?;
+                self.give_away(&directory);
+            }
         }
         for (path, entry) in &self.files {
             if !path.exists() {
