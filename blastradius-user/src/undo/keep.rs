@@ -14,7 +14,7 @@ use super::name::Name;
 use super::object::{Entry, Part, Stamp};
 use super::plan::shortest;
 use super::predict::{Touch, touches};
-use super::repository;
+use super::repository::{self, Effort};
 use super::retention;
 use super::set::{Gap, Header, Occasion, Repository, SessionFiles, Set, VERSION, id_of};
 use super::store::Store;
@@ -27,6 +27,7 @@ use crate::policy::effect::Located;
 use crate::policy::pattern;
 use crate::policy::scope::RootKind;
 use crate::policy::worktree::WorkTree;
+use crate::report::human::clean;
 use crate::shell::world::World;
 
 /// So many gaps are named one by one; the rest is counted.
@@ -79,7 +80,7 @@ impl Kept {
         };
         let when = match self.command.is_empty() {
             true => "at the start".to_owned(),
-            false => format!("before `{}`", cut(&self.command, 80)),
+            false => format!("before `{}`", clean(&cut(&self.command, 80))),
         };
         format!("kept {what} {when}: blastradius undo {}", shortest(store, &self.id))
     }
@@ -162,7 +163,8 @@ impl Keeper {
         if let Some(tree) = self.policy.work_tree() {
             found.work_trees.push(tree.clone());
         }
-        let wanted = self.wanted(found, Vec::new(), &mut state);
+        let held = found.work_trees.clone();
+        let wanted = self.wanted(found, held, Effort::Light, &mut state);
         self.write(&mut state, Occasion::Start, "", wanted, deadline)
     }
 
@@ -227,7 +229,7 @@ impl Keeper {
         {
             return Outcome { complete: known && wiped.is_empty(), wiped, ..Outcome::default() };
         }
-        let wanted = self.wanted(found, commits, &mut state);
+        let wanted = self.wanted(found, commits, Effort::Full, &mut state);
         let outcome = self.write(&mut state, Occasion::Command, command, wanted, deadline);
         Outcome { complete: outcome.complete && known && wiped.is_empty(), wiped, ..outcome }
     }
@@ -294,7 +296,7 @@ impl Keeper {
         roots
     }
 
-    fn wanted(&self, found: Found, commits: Vec<WorkTree>, state: &mut State) -> Wanted {
+    fn wanted(&self, found: Found, commits: Vec<WorkTree>, effort: Effort, state: &mut State) -> Wanted {
         let Found { objects, mut work_trees, stopped } = found;
         let mut wanted = Wanted::default();
         wanted.gaps.extend(stopped.into_iter().map(|(path, why)| Gap { path: Name::from(&*path), why }));
@@ -313,11 +315,13 @@ impl Keeper {
             let mut described = repository::described(&work);
             if commits.contains(&work) {
                 let mut left = state.left;
-                match repository::hold_objects(&work, &state.store, &mut left, &mut wanted.gaps) {
+                // Names of sessions begin with the date.
+                let day = state.session.get(..8).unwrap_or(&state.session);
+                match repository::hold_objects(&work, &state.store, day, effort, &mut left, &mut wanted.gaps) {
                     Ok(name) => described.objects = Some(name),
                     Err(error) => wanted.gaps.push(Gap {
                         path: Name::from(&*work.common_dir),
-                        why: format!("its objects cannot be held ({error})"),
+                        why: format!("its commits are not, unless a command is seen to drop them ({error})"),
                     }),
                 }
                 state.left = left;
@@ -394,7 +398,7 @@ impl Keeper {
         let deadline = Instant::now() + Duration::from_secs(24 * 3600);
         let there = paths.iter().filter_map(|path| Some((path.clone(), fs::symlink_metadata(path).ok()?)));
         let found = Found { objects: there.collect(), work_trees: Vec::new(), stopped: Vec::new() };
-        let wanted = self.wanted(found, repositories.to_vec(), &mut state);
+        let wanted = self.wanted(found, repositories.to_vec(), Effort::Full, &mut state);
         self.write(&mut state, Occasion::Undo, "blastradius undo", wanted, deadline)
     }
 }
@@ -410,7 +414,9 @@ pub fn not_covered(gaps: &[Gap]) -> Vec<String> {
     for gap in gaps.iter().take(LISTED_GAPS) {
         let line = match gap.path.0.is_empty() {
             true => format!("undo does not cover everything: {}", gap.why),
-            false => format!("undo does not cover {}: {}", gap.path.path().display(), gap.why),
+            false => {
+                format!("undo does not cover {}: {}", clean(&gap.path.path().to_string_lossy()), gap.why)
+            }
         };
         if !lines.contains(&line) {
             lines.push(line);

@@ -71,9 +71,20 @@ impl Tree {
     /// What was added to the index after the session began is held by a blob that nothing leads to, so it does not count.
     /// What goes through a filter (LFS) is held by something else than git.
     pub fn holds(&self, path: &Path, meta: &Metadata) -> bool {
+        self.held(path, meta) == Some(true)
+    }
+
+    /// As [`Self::holds`]; `None`: git does not know the file.
+    pub fn held(&self, path: &Path, meta: &Metadata) -> Option<bool> {
         let name = self.relative(path);
-        let Some(entry) = self.index.find(name) else { return false };
-        let lasting = self.first.find(name).is_some_and(|first| first.oid == entry.oid);
+        let entry = self.index.find(name)?;
+        Some(self.gives_back(path, name, meta, entry))
+    }
+
+    fn gives_back(&self, path: &Path, name: &[u8], meta: &Metadata, entry: &IndexEntry) -> bool {
+        // Nearly always the index is as it was, and there is nothing to look up again.
+        let lasting = Arc::ptr_eq(&self.first, &self.index)
+            || self.first.find(name).is_some_and(|first| first.oid == entry.oid);
         if !lasting || self.is_filtered(name) || self.has_a_mode_of_its_own(meta) {
             return false;
         }
