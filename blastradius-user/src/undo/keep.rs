@@ -153,9 +153,9 @@ impl Keeper {
         let mut state = self.state();
         let roots = self.roots();
         state.remember_last(&roots);
-        let deadline = Instant::now() + self.limits.start;
+        let (looking, deadline) = deadlines(self.limits.start);
         let mut found = Found::default();
-        let mut walk = Walk::new(world, &self.policy, &mut state.trees, deadline);
+        let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
         for root in &roots {
             walk.below(root, &|_, _| true, &mut found);
         }
@@ -190,13 +190,13 @@ impl Keeper {
         let _acting = Acting::as_agent(self.identity.as_ref());
         let mut state = self.state();
         state.trees.refresh();
-        let deadline = Instant::now() + patience;
+        let (looking, deadline) = deadlines(patience);
         let (mut found, mut commits, mut wiped) = (Found::default(), Vec::new(), Vec::new());
         let mut known = true;
         for touch in touches {
             match touch {
                 Touch::Object { path, recursive, swept, names } => {
-                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, deadline);
+                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
                     self.object(&mut walk, &path, recursive, swept, &names, &mut found);
                 }
                 Touch::Work(directory) => {
@@ -205,7 +205,7 @@ impl Keeper {
                         known = false;
                         continue;
                     };
-                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, deadline);
+                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
                     walk.below(&tree.root, &|_, _| true, &mut found);
                 }
                 Touch::Commits(directory) => {
@@ -317,7 +317,8 @@ impl Keeper {
                 let mut left = state.left;
                 // Names of sessions begin with the date.
                 let day = state.session.get(..8).unwrap_or(&state.session);
-                match repository::hold_objects(&work, &state.store, day, effort, &mut left, &mut wanted.gaps) {
+                match repository::hold_objects(&work, &state.store, day, effort, &mut left, &mut wanted.gaps)
+                {
                     Ok(name) => described.objects = Some(name),
                     Err(error) => wanted.gaps.push(Gap {
                         path: Name::from(&*work.common_dir),
@@ -403,6 +404,12 @@ impl Keeper {
     }
 }
 
+/// Until when to look for what needs keeping, and until when to keep it: whoever looks at a million files still keeps some.
+fn deadlines(patience: Duration) -> (Instant, Instant) {
+    let now = Instant::now();
+    (now + patience / 2, now + patience)
+}
+
 /// So many commands are named in the end report.
 const LISTED: usize = 5;
 /// So many gaps.
@@ -411,7 +418,9 @@ const LISTED_GAPS: usize = 5;
 /// What undo cannot give back, for people.
 pub fn not_covered(gaps: &[Gap]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for gap in gaps.iter().take(LISTED_GAPS) {
+    // What stands for many comes first.
+    let (many, single): (Vec<&Gap>, Vec<&Gap>) = gaps.iter().partition(|gap| gap.path.0.is_empty());
+    for gap in many.into_iter().chain(single).take(LISTED_GAPS) {
         let line = match gap.path.0.is_empty() {
             true => format!("undo does not cover everything: {}", gap.why),
             false => {
