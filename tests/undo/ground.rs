@@ -12,6 +12,9 @@ pub(crate) struct Ground {
     dir: tempfile::TempDir,
 }
 
+/// How full the disk of the machine is matters to no test.
+const ANY_DISK: &str = "free=0";
+
 /// What a session or an undo said.
 pub(crate) struct Said {
     pub(crate) code: Option<i32>,
@@ -65,7 +68,7 @@ impl Ground {
             .env("HOME", self.dir.path().join("home"))
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .env_remove("XDG_STATE_HOME")
-            .env_remove("BLASTRADIUS_UNDO")
+            .env("BLASTRADIUS_UNDO", ANY_DISK)
             .stdin(Stdio::null());
         command
     }
@@ -93,6 +96,7 @@ impl Ground {
     pub(crate) fn session_with(&self, limits: &str, text: &str) -> Said {
         let mut command =
             self.blastradius(&["run", "--require", "landlock", "--report", "--", "bash", "-c", text]);
+        let limits = format!("{ANY_DISK},{limits}");
         Said::of(&command.env("BLASTRADIUS_UNDO", limits).output().expect("it runs"))
     }
 

@@ -159,3 +159,46 @@ fn what_the_agent_may_not_read_is_named_and_the_store_is_the_agents() {
     let meta = std::fs::metadata(ground.store()).expect("a store");
     assert_eq!((meta.uid(), meta.mode() & 0o777), (54321, 0o700));
 }
+
+#[test]
+fn where_files_can_share_blocks_a_file_over_the_limit_is_cloned() {
+    if !is_root() {
+        return;
+    }
+    for (system, make) in [("xfs", "mkfs.xfs -q"), ("btrfs", "mkfs.btrfs -q")] {
+        let ground = Ground::new();
+        let script = format!(
+            "cd ..; truncate -s 400M image; {make} image >/dev/null 2>&1 && mkdir at && mount -o loop image at || exit 77
+             mkdir at/w at/home; export HOME=$PWD/at/home; cd at/w; git init -q .
+             head -c 20000000 /dev/urandom > large; sum=$(sha256sum < large)
+             \"$0\" run --require landlock -- bash -c 'rm large; ln -s nowhere large' || exit 1
+             test \"$(ls -s --block-size=1 $HOME/.local/state/blastradius/undo/packs | head -1 | tr -dc 0-9)\" -lt 1000000 || exit 2
+             test -n \"$(ls $HOME/.local/state/blastradius/undo/clones)\" || exit 3
+             \"$0\" undo --last --yes && test \"$(sha256sum < large)\" = \"$sum\" || exit 4
+             sync; test $(df --output=used -B1 . | tail -1) -lt 55000000 || exit 5"
+        );
+        let mut command = ground.command("unshare");
+        command.args(["--mount", "--propagation", "private", "bash", "-c", &script]);
+        command.arg(blastradius_tests::binary()).env("BLASTRADIUS_UNDO", "free=0,file=1M");
+        let output = command.output().expect("unshare runs");
+        let text = String::from_utf8_lossy(&[&output.stdout[..], &output.stderr[..]].concat()).into_owned();
+        match output.status.code() {
+            Some(77) => println!("not run here: {system} cannot be made or mounted"),
+            code => assert_eq!(code, Some(0), "{system}: {text}"),
+        }
+    }
+}
+
+#[test]
+fn when_time_is_short_some_is_kept_and_the_number_of_the_rest_is_named() {
+    let ground = Ground::new();
+    ground.sh("for d in $(seq 40); do mkdir d$d; (cd d$d; seq 500 | xargs touch; echo x > x); done");
+    let said = ground.session_with("start=0s", "true");
+    assert!(said.text.contains("no time was left"), "{}", said.text);
+    let said = ground.session_with("count=300", "true");
+    assert!(
+        said.text.contains("undo does not cover everything: ") && said.text.contains("more objects"),
+        "{}",
+        said.text
+    );
+}

@@ -1,5 +1,6 @@
 //! What was destroyed inside scope comes back: sessions on the Landlock rung, in throwaway trees.
 
+mod attributes;
 mod ground;
 mod kills;
 mod limits;

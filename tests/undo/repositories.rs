@@ -113,3 +113,74 @@ fn gits_locks_are_never_taken_and_its_index_never_written_by_keeping() {
     assert_eq!(ground.undo(&["--last", "notes", "--yes"]).code, Some(0));
     assert!(ground.tree().join("notes/todo").exists());
 }
+
+/// Everything that git says of a repository.
+fn all(ground: &Ground) -> String {
+    ground
+        .sh("git for-each-ref; git stash list; git ls-files -s; cat .git/HEAD; git reflog --all; git status --short; git fsck 2>&1 | grep -v ^dangling || true")
+        .text
+}
+
+#[test]
+fn a_git_directory_that_a_hidden_command_removed_comes_back_with_its_commits() {
+    let ground = with_history();
+    ground.sh("git tag -a v1 -m v1; git gc -q; echo later > later; git add later; git commit -qm later; git pack-refs --all; git branch other HEAD~1; git update-ref refs/remotes/o/main HEAD; git symbolic-ref refs/remotes/o/HEAD refs/remotes/o/main; echo staged > staged2; git add staged2");
+    let before = all(&ground);
+    // The text layer cannot read its target, and Landlock lets git's directory be written.
+    let script = ground.tree().join("../wipe.py");
+    std::fs::write(&script, "import shutil,base64\nshutil.rmtree(base64.b64decode(b'LmdpdA=='))\n")
+        .expect("written");
+    let said = ground.session("python3 ../wipe.py");
+    assert!(!ground.tree().join(".git").exists(), "the loss must be real: {}", said.text);
+    let given = ground.undo(&["--last", "--yes"]);
+    assert_eq!(given.code, Some(0), "{}", given.text);
+    assert_eq!(all(&ground), before, "{}", given.text);
+}
+
+#[test]
+fn commits_that_cannot_be_held_are_named_and_no_ref_is_given_back_that_leads_to_nothing() {
+    let ground = Ground::with_git();
+    // git's own estimate: one directory of 256.
+    ground.sh("mkdir -p .git/objects/17; for i in $(seq 10 50); do echo > .git/objects/17/$(printf '%038d' $i); done");
+    let script = ground.tree().join("../wipe.py");
+    std::fs::write(&script, "import shutil,base64\nshutil.rmtree(base64.b64decode(b'LmdpdA=='))\n")
+        .expect("written");
+    let said = ground.session("python3 ../wipe.py");
+    assert!(said.text.contains(".git: its commits are not"), "{}", said.text);
+    let given = ground.undo(&["--last", "--yes"]);
+    assert_ne!(given.code, Some(0), "{}", given.text);
+    assert!(given.text.contains("is neither in git nor in the store"), "{}", given.text);
+    assert!(!ground.tree().join(".git/refs/heads/main").exists());
+    assert!(ground.tree().join("notes/todo").exists());
+}
+
+#[test]
+fn a_linked_work_tree_that_was_removed_comes_back_with_what_was_staged_in_it() {
+    let ground = Ground::with_git();
+    ground.sh("git worktree add -q linked -b side; cd linked; echo more >> src/clean.c; echo new > new; git add new; echo loose > loose");
+    let state =
+        "git -C linked status --short; git worktree list; cat linked/new linked/loose linked/src/clean.c";
+    let before = ground.sh(state).text;
+    let said = ground.session("git worktree remove --force linked");
+    assert!(!ground.tree().join("linked").exists(), "{}", said.text);
+    let given = ground.undo(&["--last", "--yes"]);
+    assert_eq!(given.code, Some(0), "{}", given.text);
+    assert_eq!(ground.sh(state).text, before, "{}", given.text);
+}
+
+#[test]
+fn a_submodule_that_was_emptied_comes_back_with_what_was_changed_in_it() {
+    let ground = Ground::with_git();
+    ground.sh(
+        "git init -q -b main ../lib; cd ../lib; git config user.name t; git config user.email t@example.invalid
+         echo l > l; git add .; git commit -qm l; cd ../w
+         git -c protocol.file.allow=always submodule add -q ../lib sub; git commit -qm sub; echo changed >> sub/l; echo u > sub/u",
+    );
+    let state = "git -C sub status --short; cat sub/l sub/u; git status --short";
+    let before = ground.sh(state).text;
+    let said = ground.session("git submodule deinit -q -f sub");
+    assert!(!ground.tree().join("sub/u").exists(), "{}", said.text);
+    let given = ground.undo(&["--last", "--yes"]);
+    assert_eq!(given.code, Some(0), "{}", given.text);
+    assert_eq!(ground.sh(state).text, before, "{}", given.text);
+}

@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, anyhow, bail};
 
 use super::exit;
 use crate::guard::log;
+use crate::report::human;
 use crate::system::System;
 use crate::undo::keep::{Keeper, not_covered};
 use crate::undo::limits::{Limits, shown};
@@ -147,18 +148,22 @@ fn list(store: &Store) -> Result<bool> {
         let headers: Vec<(&PathBuf, io::Result<Header>)> =
             session.sets.iter().map(|path| (path, Set::read_header(path))).collect();
         let first = headers.iter().find_map(|(_, header)| header.as_ref().ok());
-        let place =
-            first.and_then(|header| header.roots.first()).map(|root| root.path().display().to_string());
+        let place = first.and_then(|header| header.roots.first()).map(|root| named(root.path()));
         let time = first.map_or_else(String::new, |header| when(header.time));
         writeln!(out, "{id}  {time}  {}", place.unwrap_or_default())?;
         for (path, header) in headers {
             match header {
                 Ok(header) => writeln!(out, "  {}", line(store, &header))?,
-                Err(error) => writeln!(out, "  {}: {error}", path.display())?,
+                Err(error) => writeln!(out, "  {}: {error}", named(path))?,
             }
         }
     }
     Ok(true)
+}
+
+/// A name that an agent may have chosen, safe for a terminal.
+fn named(path: &Path) -> String {
+    human::clean(&path.to_string_lossy())
 }
 
 fn when(seconds: u64) -> String {
@@ -176,7 +181,9 @@ fn line(store: &Store, header: &Header) -> String {
     };
     let occasion = match header.occasion {
         Occasion::Start => "at the start".to_owned(),
-        Occasion::Command => format!("before `{}`", header.command.lines().next().unwrap_or_default()),
+        Occasion::Command => {
+            format!("before `{}`", human::clean(header.command.lines().next().unwrap_or_default()))
+        }
         Occasion::Undo => "replaced by an undo".to_owned(),
     };
     format!("{id}  {files}{git}{missing}  {occasion}")
@@ -308,7 +315,7 @@ impl Undo<'_> {
             LISTED
         });
         for action in files {
-            println!("{:<10} {}", action.now.word(), action.path.display());
+            println!("{:<10} {}", action.now.word(), named(&action.path));
         }
         let more = actions.iter().filter(|action| !is_directory(action)).count();
         if more > LISTED && !full {
@@ -316,7 +323,7 @@ impl Undo<'_> {
         }
         for (past, steps) in steps {
             for step in steps {
-                println!("{:<10} {} ({})", "git", step.line(), past.root().display());
+                println!("{:<10} {} ({})", "git", human::clean(&step.line()), named(past.root()));
             }
         }
         if actions.is_empty() && steps.is_empty() {
@@ -338,7 +345,7 @@ impl Undo<'_> {
                 Source::Staged(file, _) => file.clone(),
             };
             let now = if action.now == Now::Gone { Path::new("/dev/null") } else { &action.path };
-            let label = action.path.display();
+            let label = named(&action.path);
             let status = Command::new("diff")
                 .args([
                     "-u",
@@ -401,13 +408,15 @@ impl Undo<'_> {
         }
         for (past, steps) in &steps {
             for (what, error) in past.apply(steps) {
-                eprintln!("blastradius: {what}: {error}");
+                eprintln!("blastradius: {}: {error}", human::clean(&what));
                 failed += 1;
             }
         }
+        // Lives until the files in it are in their places.
+        let again = Stage(stage.0.join("again"));
         if !steps.is_empty() {
             // A git directory that came back can give more.
-            let more = self.held(offer, pasts, &Stage(stage.0.join("again")), &actions)?;
+            let more = self.held(offer, pasts, &again, &actions)?;
             let more = more.into_iter().filter(|action| action.now == Now::Gone).collect::<Vec<_>>();
             let known: BTreeSet<PathBuf> = actions.iter().map(|action| action.path.clone()).collect();
             actions.extend(more.into_iter().filter(|action| !known.contains(&action.path)));
@@ -419,7 +428,7 @@ impl Undo<'_> {
             restorer.is_there(entry, path);
         }
         for (path, error) in restorer.apply(&actions) {
-            eprintln!("blastradius: {}: {error}", path.display());
+            eprintln!("blastradius: {}: {error}", named(&path));
             failed += 1;
         }
         let files = actions.iter().filter(|action| !is_directory(action)).count();

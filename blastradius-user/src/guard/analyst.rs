@@ -265,6 +265,18 @@ impl ExecJudge for Analyst {
             None => Answer::Allow(Some(objections.report)),
         }
     }
+
+    /// What the person was asked about was not kept yet, where it was asked about for more than a loss.
+    fn approved(&mut self, request: &ExecRequest) {
+        let Some(keeper) = self.keeper.as_ref().filter(|_| request.root.is_none()) else { return };
+        let env = request.env.iter().cloned();
+        let system = System::of_process(env, request.cwd.clone(), request.uid, None);
+        let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
+        let foreseen =
+            Foreseen::new(&subject, &system, &self.policy, self.uncovered.backing != Backing::Nothing);
+        let report = foreseen.report(&system, &self.policy, self.asker(Backing::Nothing));
+        keeper.before(&report.command, foreseen.effects(), &system);
+    }
 }
 
 #[cfg(test)]

@@ -179,7 +179,7 @@ impl Shared {
                 self.allow(trapped, request, None);
             }
             Answer::Refuse(report) => self.refuse(trapped, Some(request), report, None),
-            Answer::Ask(question) => self.put(trapped, request, *question),
+            Answer::Ask(question) => self.put(trapped, request, *question, judge),
         }
     }
 
@@ -193,11 +193,26 @@ impl Shared {
     }
 
     /// Puts a question to whoever can answer it.
-    fn put(&self, trapped: &Trapped, request: &ExecRequest, mut question: Question) {
+    fn put(
+        &self,
+        trapped: &Trapped,
+        request: &ExecRequest,
+        mut question: Question,
+        judge: &mut Box<dyn ExecJudge>,
+    ) {
         let reply = self.desk.as_ref().filter(|_| !self.audit).map(|desk| desk.ask(request, &question));
         match reply {
-            Some(Reply::Covered) => self.allow(trapped, request, None),
-            Some(Reply::Yes) => self.carry_out(trapped, request, question),
+            Some(Reply::Covered) => {
+                self.prepare(request, judge);
+                self.allow(trapped, request, None);
+            }
+            Some(Reply::Yes) => {
+                // It may have waited long: whoever has its number now is asked about nothing.
+                if self.listener.is_waiting(trapped) {
+                    self.prepare(request, judge);
+                    self.carry_out(trapped, request, question);
+                }
+            }
             Some(Reply::No(said)) => {
                 if let Some(finding) = question.report.findings.first_mut() {
                     finding.reasons.insert(0, said.reason().to_owned());
@@ -215,9 +230,16 @@ impl Shared {
         }
     }
 
+    /// A person said yes to what would be lost: it is kept first. What fails here does not take the yes back.
+    fn prepare(&self, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) {
+        if catch_unwind(AssertUnwindSafe(|| judge.approved(request))).is_err() {
+            *judge = (self.make)();
+        }
+    }
+
     /// A person said yes: what the kernel must know of it comes first.
     fn carry_out(&self, trapped: &Trapped, request: &ExecRequest, mut question: Question) {
-        // It may have waited long: whoever has its number now is asked about nothing.
+        // Keeping takes time, and the caller may have been killed meanwhile.
         if !self.listener.is_waiting(trapped) {
             return;
         }

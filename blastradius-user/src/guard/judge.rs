@@ -25,6 +25,9 @@ pub enum Answer {
 pub trait ExecJudge {
     /// Judges one exec. Must come back in bounded time: the caller waits.
     fn judge(&mut self, request: &ExecRequest) -> Answer;
+
+    /// A person let the exec go that was asked about; it starts when this comes back.
+    fn approved(&mut self, _request: &ExecRequest) {}
 }
 
 /// Makes a judge for the calling thread.

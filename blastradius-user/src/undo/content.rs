@@ -136,7 +136,7 @@ fn copied(
         return Err(Miss::Skip(format!("{} are more than {}", shown(on_disk), shown(limits.file))));
     }
     if on_disk > left {
-        return Err(Miss::Skip("the store is full".into()));
+        return Err(Miss::Skip("the store is full, or too little of its disk is free".into()));
     }
     let mut pieces = Vec::new();
     let mut buffer = Vec::new();

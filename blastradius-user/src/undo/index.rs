@@ -20,7 +20,7 @@ pub struct IndexEntry {
     size: u32,
     /// The blob.
     pub oid: ObjectId,
-    /// It is merged, and its content was really added.
+    /// It is merged, its content was really added, and git does look at it in the tree.
     settled: bool,
 }
 
@@ -41,9 +41,13 @@ impl IndexEntry {
     }
 }
 
+/// `git update-index --assume-unchanged`: git neither sees that the file changed nor that it is gone.
+const ASSUME_UNCHANGED: u16 = 0x8000;
 const STAGE: u16 = 0x3000;
 const EXTENDED: u16 = 0x4000;
 const INTENT_TO_ADD: u16 = 0x2000;
+/// Outside a sparse checkout, or hidden from git by hand: what lies there all the same is not given back by git.
+const SKIP_WORK_TREE: u16 = 0x4000;
 /// Bytes of an entry in front of its object id.
 const STAT: usize = 40;
 
@@ -88,6 +92,11 @@ impl Index {
 
     fn name(&self, entry: &IndexEntry) -> &[u8] {
         &self.names[entry.path.0 as usize..entry.path.1 as usize]
+    }
+
+    /// The paths that end so.
+    pub fn ending_with<'s>(&'s self, end: &'s [u8]) -> impl Iterator<Item = &'s [u8]> {
+        self.entries.iter().map(|entry| self.name(entry)).filter(move |name| name.ends_with(end))
     }
 
     /// Paths and blobs.
@@ -224,7 +233,8 @@ impl<'a> Reader<'a> {
             0 => 0,
             _ => u16::from_be_bytes(self.take(2)?.try_into().ok()?),
         };
-        let settled = flags & STAGE == 0 && extended & INTENT_TO_ADD == 0;
+        let settled =
+            flags & (STAGE | ASSUME_UNCHANGED) == 0 && extended & (INTENT_TO_ADD | SKIP_WORK_TREE) == 0;
         Some(IndexEntry { path: (0, 0), ctime, mtime, ino, mode, size, oid, settled })
     }
 }

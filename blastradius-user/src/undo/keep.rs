@@ -14,7 +14,7 @@ use super::name::Name;
 use super::object::{Entry, Part, Stamp};
 use super::plan::shortest;
 use super::predict::{Touch, touches};
-use super::repository;
+use super::repository::{self, Effort};
 use super::retention;
 use super::set::{Gap, Header, Occasion, Repository, SessionFiles, Set, VERSION, id_of};
 use super::store::Store;
@@ -27,6 +27,7 @@ use crate::policy::effect::Located;
 use crate::policy::pattern;
 use crate::policy::scope::RootKind;
 use crate::policy::worktree::WorkTree;
+use crate::report::human::clean;
 use crate::shell::world::World;
 
 /// So many gaps are named one by one; the rest is counted.
@@ -79,7 +80,7 @@ impl Kept {
         };
         let when = match self.command.is_empty() {
             true => "at the start".to_owned(),
-            false => format!("before `{}`", cut(&self.command, 80)),
+            false => format!("before `{}`", clean(&cut(&self.command, 80))),
         };
         format!("kept {what} {when}: blastradius undo {}", shortest(store, &self.id))
     }
@@ -152,9 +153,9 @@ impl Keeper {
         let mut state = self.state();
         let roots = self.roots();
         state.remember_last(&roots);
-        let deadline = Instant::now() + self.limits.start;
+        let (looking, deadline) = deadlines(self.limits.start);
         let mut found = Found::default();
-        let mut walk = Walk::new(world, &self.policy, &mut state.trees, deadline);
+        let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
         for root in &roots {
             walk.below(root, &|_, _| true, &mut found);
         }
@@ -162,7 +163,8 @@ impl Keeper {
         if let Some(tree) = self.policy.work_tree() {
             found.work_trees.push(tree.clone());
         }
-        let wanted = self.wanted(found, Vec::new(), &mut state);
+        let held = found.work_trees.clone();
+        let wanted = self.wanted(found, held, Effort::Light, &mut state);
         self.write(&mut state, Occasion::Start, "", wanted, deadline)
     }
 
@@ -188,13 +190,13 @@ impl Keeper {
         let _acting = Acting::as_agent(self.identity.as_ref());
         let mut state = self.state();
         state.trees.refresh();
-        let deadline = Instant::now() + patience;
+        let (looking, deadline) = deadlines(patience);
         let (mut found, mut commits, mut wiped) = (Found::default(), Vec::new(), Vec::new());
         let mut known = true;
         for touch in touches {
             match touch {
                 Touch::Object { path, recursive, swept, names } => {
-                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, deadline);
+                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
                     self.object(&mut walk, &path, recursive, swept, &names, &mut found);
                 }
                 Touch::Work(directory) => {
@@ -203,7 +205,7 @@ impl Keeper {
                         known = false;
                         continue;
                     };
-                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, deadline);
+                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
                     walk.below(&tree.root, &|_, _| true, &mut found);
                 }
                 Touch::Commits(directory) => {
@@ -227,7 +229,7 @@ impl Keeper {
         {
             return Outcome { complete: known && wiped.is_empty(), wiped, ..Outcome::default() };
         }
-        let wanted = self.wanted(found, commits, &mut state);
+        let wanted = self.wanted(found, commits, Effort::Full, &mut state);
         let outcome = self.write(&mut state, Occasion::Command, command, wanted, deadline);
         Outcome { complete: outcome.complete && known && wiped.is_empty(), wiped, ..outcome }
     }
@@ -294,7 +296,7 @@ impl Keeper {
         roots
     }
 
-    fn wanted(&self, found: Found, commits: Vec<WorkTree>, state: &mut State) -> Wanted {
+    fn wanted(&self, found: Found, commits: Vec<WorkTree>, effort: Effort, state: &mut State) -> Wanted {
         let Found { objects, mut work_trees, stopped } = found;
         let mut wanted = Wanted::default();
         wanted.gaps.extend(stopped.into_iter().map(|(path, why)| Gap { path: Name::from(&*path), why }));
@@ -313,11 +315,14 @@ impl Keeper {
             let mut described = repository::described(&work);
             if commits.contains(&work) {
                 let mut left = state.left;
-                match repository::hold_objects(&work, &state.store, &mut left, &mut wanted.gaps) {
+                // Names of sessions begin with the date.
+                let day = state.session.get(..8).unwrap_or(&state.session);
+                match repository::hold_objects(&work, &state.store, day, effort, &mut left, &mut wanted.gaps)
+                {
                     Ok(name) => described.objects = Some(name),
                     Err(error) => wanted.gaps.push(Gap {
                         path: Name::from(&*work.common_dir),
-                        why: format!("its objects cannot be held ({error})"),
+                        why: format!("its commits are not, unless a command is seen to drop them ({error})"),
                     }),
                 }
                 state.left = left;
@@ -394,9 +399,15 @@ impl Keeper {
         let deadline = Instant::now() + Duration::from_secs(24 * 3600);
         let there = paths.iter().filter_map(|path| Some((path.clone(), fs::symlink_metadata(path).ok()?)));
         let found = Found { objects: there.collect(), work_trees: Vec::new(), stopped: Vec::new() };
-        let wanted = self.wanted(found, repositories.to_vec(), &mut state);
+        let wanted = self.wanted(found, repositories.to_vec(), Effort::Full, &mut state);
         self.write(&mut state, Occasion::Undo, "blastradius undo", wanted, deadline)
     }
+}
+
+/// Until when to look for what needs keeping, and until when to keep it: whoever looks at a million files still keeps some.
+fn deadlines(patience: Duration) -> (Instant, Instant) {
+    let now = Instant::now();
+    (now + patience / 2, now + patience)
 }
 
 /// So many commands are named in the end report.
@@ -407,10 +418,14 @@ const LISTED_GAPS: usize = 5;
 /// What undo cannot give back, for people.
 pub fn not_covered(gaps: &[Gap]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    for gap in gaps.iter().take(LISTED_GAPS) {
+    // What stands for many comes first.
+    let (many, single): (Vec<&Gap>, Vec<&Gap>) = gaps.iter().partition(|gap| gap.path.0.is_empty());
+    for gap in many.into_iter().chain(single).take(LISTED_GAPS) {
         let line = match gap.path.0.is_empty() {
             true => format!("undo does not cover everything: {}", gap.why),
-            false => format!("undo does not cover {}: {}", gap.path.path().display(), gap.why),
+            false => {
+                format!("undo does not cover {}: {}", clean(&gap.path.path().to_string_lossy()), gap.why)
+            }
         };
         if !lines.contains(&line) {
             lines.push(line);

@@ -10,8 +10,8 @@
 //! **What is kept.** An object in scope that no git object holds: modified, staged, untracked, ignored and not rebuildable,
 //! or outside any work tree. [`index`] reads git's index and tells by stat data what git can give back; [`walk`] goes over
 //! the rest and leaves out what a tool rebuilds. What git holds is not copied: the index itself is kept, with HEAD, refs and
-//! reflogs ([`repository`]), and git gives its files back by it. Where commits or stashes are about to lose their names,
-//! object files are linked into the store, so that `gc` cannot take them.
+//! reflogs ([`repository`]), and git gives its files back by it. At the start, and where commits or stashes are about
+//! to lose their names, object files are linked into the store, so that neither `gc` nor the loss of `.git` takes them.
 //!
 //! **When.** At the start of a session, and before an exec whose predicted effects ([`predict`]) touch something that is not
 //! kept as it is now. What a script deletes by itself, without an exec, is covered by the start alone.

@@ -268,7 +268,7 @@ impl<'a> Past<'a> {
     /// A ref that is gone, or that no longer leads to what it led to. One that moved on is left alone.
     fn is_ref_lost(&self, name: &str, kept: &str, now: Option<&String>) -> bool {
         let Some(now) = now else { return true };
-        if now == kept || kept.starts_with("ref:") {
+        if now == kept || kept_symbolic(kept) {
             return false;
         }
         if name == "refs/stash" {
@@ -347,14 +347,14 @@ impl<'a> Past<'a> {
     pub fn apply(&self, steps: &[Step]) -> Vec<(String, io::Error)> {
         let mut failed = Vec::new();
         for step in steps {
-            if let Err(error) = self.take(step) {
+            if let Err(error) = self.take(step, steps.contains(&Step::Directory)) {
                 failed.push((step.line(), error));
             }
         }
         failed
     }
 
-    fn take(&self, step: &Step) -> io::Result<()> {
+    fn take(&self, step: &Step, anew: bool) -> io::Result<()> {
         match step {
             Step::Directory => self.make_directory(),
             Step::Objects(_) => self.give_objects_back(),
@@ -362,6 +362,17 @@ impl<'a> Past<'a> {
                 if name == "refs/stash" {
                     let top = self.top_of_stash().unwrap_or_else(|| oid.clone());
                     return self.put(&self.common_dir().join(name), format!("{top}\n").as_bytes());
+                }
+                if kept_symbolic(oid) {
+                    return self.put(&self.common_dir().join(name), format!("{oid}\n").as_bytes());
+                }
+                // A ref to nothing is a repository that git refuses to read.
+                if !self.succeeds(&["cat-file", "-e", oid]) {
+                    return Err(io::Error::other("what it leads to is neither in git nor in the store"));
+                }
+                if anew {
+                    // As it was, without a line in its log that says that it came back.
+                    return self.put(&self.common_dir().join(name), format!("{oid}\n").as_bytes());
                 }
                 self.ran(&["update-ref", "-m", "blastradius undo", name, oid])
             }
@@ -390,14 +401,21 @@ impl<'a> Past<'a> {
     }
 
     fn make_directory(&self) -> io::Result<()> {
-        for directory in
-            [self.git_dir().to_path_buf(), self.common_dir().join("objects"), self.common_dir().join("refs")]
-        {
-            fs::create_dir_all(&directory)?;
-            self.give_away(&directory);
+        // The work tree too: without one git says nothing of what is missing in it.
+        for directory in [
+            self.root().to_path_buf(),
+            self.git_dir().to_path_buf(),
+            self.common_dir().join("objects"),
+            self.common_dir().join("refs"),
+        ] {
+            if !directory.is_dir() {
+                fs::create_dir_all(&directory)?;
+                self.give_away(&directory);
+            }
         }
         for (path, entry) in &self.files {
-            if !path.exists() {
+            // Refs come later, when what they lead to is there.
+            if self.ref_name(path).is_none() && !path.ends_with("packed-refs") && !path.exists() {
                 self.put(path, &self.bytes(entry))?;
             }
         }
@@ -513,6 +531,11 @@ impl<'a> Past<'a> {
             foreign_owner: None,
         }
     }
+}
+
+/// Whether a ref leads to another one (`refs/remotes/origin/HEAD`).
+fn kept_symbolic(kept: &str) -> bool {
+    kept.starts_with("ref:")
 }
 
 /// Whether a file of a git directory is a setting, which is given back when it is gone. What names a merge in progress

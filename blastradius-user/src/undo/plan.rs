@@ -11,6 +11,7 @@ use super::content::stretches;
 use super::object::{Body, Entry, Part, Stamp};
 use super::set::{Occasion, Repository, SessionFiles, Set};
 use super::store::{Reader, Store};
+use super::xattr::{self, is_peoples};
 
 /// What stands in an object's place now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -157,17 +158,34 @@ pub fn compare(entry: &Entry, at: &Path, reader: &Reader) -> Option<Now> {
         return Some(Now::Changed);
     }
     let attributes = match entry.body {
-        Body::Directory => is_as(entry, &meta, false),
+        Body::Directory => is_as(entry, &meta, false) && has_xattrs(entry, at),
         // A link's mode says nothing.
         Body::Link(_) => true,
-        _ => is_as(entry, &meta, true),
+        _ => is_as(entry, &meta, true) && has_xattrs(entry, at),
     };
     (!attributes).then_some(Now::Attributes)
 }
 
 fn is_as(entry: &Entry, meta: &Metadata, times: bool) -> bool {
     let mode = meta.permissions().mode() & 0o7777 == entry.mode & 0o7777;
-    mode && (!times || (meta.mtime(), meta.mtime_nsec()) == entry.stamp.mtime)
+    // Only root can give a file back to whom it belonged.
+    let owner = !nix::unistd::geteuid().is_root() || (meta.uid(), meta.gid()) == (entry.uid, entry.gid);
+    mode && owner && (!times || (meta.mtime(), meta.mtime_nsec()) == entry.stamp.mtime)
+}
+
+/// Whether the extended attributes are those that were kept, no more and no less.
+fn has_xattrs(entry: &Entry, at: &Path) -> bool {
+    let mut kept: Vec<(&[u8], &[u8])> = entry
+        .xattrs
+        .iter()
+        .map(|(name, value)| (&*name.0, &*value.0))
+        .filter(|(name, _)| is_peoples(name))
+        .collect();
+    let mut now = xattr::read(at);
+    now.retain(|(name, _)| is_peoples(name));
+    kept.sort_unstable();
+    now.sort_unstable();
+    kept.into_iter().eq(now.iter().map(|(name, value)| (&**name, &**value)))
 }
 
 fn same_content(kept: &File, at: &Path) -> bool {

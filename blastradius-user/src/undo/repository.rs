@@ -52,24 +52,48 @@ pub fn files(work: &WorkTree) -> Vec<PathBuf> {
     files
 }
 
+/// How much may be done for a repository's objects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effort {
+    /// Further names, and only if they are few: nothing is about to be lost yet.
+    Light,
+    /// All that is needed.
+    Full,
+}
+
+/// More loose objects than this are not given further names when a session starts. git packs them from 6700 on (`gc.auto`).
+const LOOSE: usize = 8_000;
+
+/// Loose objects, about: as git estimates it, by one of the 256 directories that their names' beginnings part them into.
+fn loose_objects(objects: &Path) -> usize {
+    fs::read_dir(objects.join("17")).map_or(0, |entries| entries.count() * 256)
+}
+
 /// Holds the repository's object files by further names in the store, so that git may drop its own. They are never written
 /// again once they are there, so a hard link is as good as a copy; where there can be none, they are copied.
 ///
-/// Returns the directory's name in the store.
+/// Returns the directory's name in the store. Sessions of one day share it, so that what git itself let go of goes when these do.
 ///
 /// # Errors
 /// If the directory cannot be made.
 pub fn hold_objects(
     work: &WorkTree,
     store: &Store,
+    day: &str,
+    effort: Effort,
     left: &mut u64,
     gaps: &mut Vec<Gap>,
 ) -> io::Result<String> {
-    let name = Digest::of(work.common_dir.as_os_str().as_encoded_bytes()).hex()[..32].to_owned();
+    let objects = work.common_dir.join("objects");
+    if effort == Effort::Light && loose_objects(&objects) > LOOSE {
+        return Err(io::Error::other(format!("more than {LOOSE} are loose: `git gc` packs them")));
+    }
+    let digest = Digest::of(work.common_dir.as_os_str().as_encoded_bytes()).hex();
+    let name = format!("{}-{day}", &digest[..32]);
     let to = store.room("objects").join(&name);
     let mut missed = 0_u64;
     let mut why = String::new();
-    for (from, relative) in object_files(&work.common_dir.join("objects")) {
+    for (from, relative) in object_files(&objects) {
         let at = to.join(relative);
         if at.exists() {
             continue;
@@ -77,28 +101,31 @@ pub fn hold_objects(
         if let Some(parent) = at.parent() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
         }
-        if let Err(error) = hold(&from, &at, store, left) {
+        if let Err(error) = hold(&from, &at, store, effort, left) {
             missed += 1;
             why = error.to_string();
         }
     }
     if missed > 0 {
-        let path = Name::from(&*work.common_dir.join("objects"));
+        let path = Name::from(&*objects);
         gaps.push(Gap { path, why: format!("{missed} of its files cannot be held ({why})") });
     }
     Ok(name)
 }
 
-fn hold(from: &Path, at: &Path, store: &Store, left: &mut u64) -> io::Result<()> {
+fn hold(from: &Path, at: &Path, store: &Store, effort: Effort, left: &mut u64) -> io::Result<()> {
     match fs::hard_link(from, at) {
         Ok(()) => return Ok(()),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
         // Gone since it was listed: git packs and prunes meanwhile.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if effort == Effort::Light => return Err(error),
         Err(_) => {}
     }
     let size = fs::metadata(from)?.len();
-    *left = left.checked_sub(size).ok_or_else(|| io::Error::other("the store is full"))?;
+    *left = left
+        .checked_sub(size)
+        .ok_or_else(|| io::Error::other("the store is full, or too little of its disk is free"))?;
     let draft = store.draft();
     let copied = fs::copy(from, &draft).and_then(|_| fs::rename(&draft, at));
     if copied.is_err() {

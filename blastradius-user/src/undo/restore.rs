@@ -148,6 +148,7 @@ impl<'a> Restorer<'a> {
         if now == Now::Attributes {
             let file =
                 OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+            remove_other_xattrs(path, entry);
             return attributes(&file, entry);
         }
         clear(path)?;
@@ -288,11 +289,22 @@ fn make_directory(path: &Path) -> io::Result<()> {
 
 fn finish_directory(path: &Path, entry: &Entry, now: Now) -> io::Result<()> {
     own(path, entry);
+    remove_other_xattrs(path, entry);
     for (name, value) in &entry.xattrs {
         let _ = xattr::write(path, &name.0, &value.0);
     }
     fs::set_permissions(path, Permissions::from_mode(entry.mode & 0o7777))?;
     if now == Now::Gone { Ok(times(path, entry)?) } else { Ok(()) }
+}
+
+/// An access list that was added later would still let others in.
+fn remove_other_xattrs(path: &Path, entry: &Entry) {
+    let others = xattr::read(path).into_iter().map(|(name, _)| name);
+    for name in
+        others.filter(|name| xattr::is_peoples(name) && entry.xattrs.iter().all(|(kept, _)| kept.0 != *name))
+    {
+        let _ = xattr::remove(path, &name);
+    }
 }
 
 /// Owner, attributes, mode and times. Only root gives files away; what a label's owner alone may set is left.

@@ -2,8 +2,10 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::ffi::OsStr;
 use std::fs::{self, Metadata};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +24,9 @@ pub struct Tree {
     /// The index when the tree was first seen: the one that a start set holds.
     first: Arc<Index>,
     stamp: Option<Stamp>,
-    filtered: Vec<String>,
+    /// Who may read what git writes here, as permission bits.
+    readers: u32,
+    filtered: Vec<Filtered>,
     sha256: bool,
     /// What was found by reading contents, and of which state of a file.
     asked: RefCell<HashMap<PathBuf, (Stamp, bool)>>,
@@ -35,9 +39,19 @@ impl Tree {
     fn read(work: WorkTree) -> Self {
         let (index, stamp) = read_index(&work);
         let index = Arc::new(index);
-        let filtered = filtered(&work);
+        let filtered = filtered(&work, &index);
+        let readers = fs::metadata(index_path(&work)).map_or(0, |meta| meta.mode() & READERS);
         let sha256 = is_sha256(&work);
-        Self { work, first: index.clone(), index, stamp, filtered, sha256, asked: RefCell::default() }
+        Self {
+            work,
+            first: index.clone(),
+            index,
+            stamp,
+            readers,
+            filtered,
+            sha256,
+            asked: RefCell::default(),
+        }
     }
 
     /// Reads the index again if it was written.
@@ -57,10 +71,21 @@ impl Tree {
     /// What was added to the index after the session began is held by a blob that nothing leads to, so it does not count.
     /// What goes through a filter (LFS) is held by something else than git.
     pub fn holds(&self, path: &Path, meta: &Metadata) -> bool {
+        self.held(path, meta) == Some(true)
+    }
+
+    /// As [`Self::holds`]; `None`: git does not know the file.
+    pub fn held(&self, path: &Path, meta: &Metadata) -> Option<bool> {
         let name = self.relative(path);
-        let Some(entry) = self.index.find(name) else { return false };
-        let lasting = self.first.find(name).is_some_and(|first| first.oid == entry.oid);
-        if !lasting || self.is_filtered(name) {
+        let entry = self.index.find(name)?;
+        Some(self.gives_back(path, name, meta, entry))
+    }
+
+    fn gives_back(&self, path: &Path, name: &[u8], meta: &Metadata, entry: &IndexEntry) -> bool {
+        // Nearly always the index is as it was, and there is nothing to look up again.
+        let lasting = Arc::ptr_eq(&self.first, &self.index)
+            || self.first.find(name).is_some_and(|first| first.oid == entry.oid);
+        if !lasting || self.is_filtered(name) || self.has_a_mode_of_its_own(meta) {
             return false;
         }
         match self.index.holds(entry, meta) {
@@ -101,11 +126,32 @@ impl Tree {
     }
 
     fn is_filtered(&self, name: &[u8]) -> bool {
+        self.filtered.iter().any(|filtered| filtered.matches(name))
+    }
+
+    /// git knows of a file's mode only whether it can be executed: a key that nobody else may read would come back open.
+    fn has_a_mode_of_its_own(&self, meta: &Metadata) -> bool {
+        meta.is_file() && (self.readers & !meta.mode() != 0 || meta.mode() & SPECIAL != 0)
+    }
+}
+
+/// Group and others may read.
+const READERS: u32 = 0o044;
+/// Set-user-id, set-group-id, sticky.
+const SPECIAL: u32 = 0o7000;
+
+/// Files that go through a filter: a pattern of a gitattributes file, and where that lies.
+#[derive(Debug)]
+struct Filtered {
+    below: Vec<u8>,
+    glob: Vec<u8>,
+}
+
+impl Filtered {
+    fn matches(&self, name: &[u8]) -> bool {
+        let Some(name) = name.strip_prefix(&*self.below) else { return false };
         let last = name.rsplit(|byte| *byte == b'/').next().unwrap_or(name);
-        self.filtered.iter().any(|glob| {
-            let glob = glob.as_bytes();
-            pattern::wildcard(glob, last, false) || pattern::wildcard(glob, name, false)
-        })
+        pattern::wildcard(&self.glob, last, false) || pattern::wildcard(&self.glob, name, false)
     }
 }
 
@@ -136,19 +182,43 @@ fn is_sha256(work: &WorkTree) -> bool {
     })
 }
 
-/// The patterns whose files go through a filter (gitattributes(5)), as far as the top of the tree says.
-fn filtered(work: &WorkTree) -> Vec<String> {
-    let sources = [work.root.join(".gitattributes"), work.common_dir.join("info/attributes")];
-    let texts = sources.iter().filter_map(|path| fs::read_to_string(path).ok());
-    let patterns = |text: String| -> Vec<String> {
-        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
-        let filtered =
-            lines.filter(|line| line.split_whitespace().skip(1).any(|word| word.starts_with("filter=")));
-        filtered
-            .filter_map(|line| Some(line.split_whitespace().next()?.trim_start_matches('/').to_owned()))
-            .collect()
+/// The patterns whose files go through a filter (gitattributes(5)), in whichever directory they are tracked or at the top.
+/// A filter that another line takes away again is not minded: what is kept for nothing costs little.
+fn filtered(work: &WorkTree, index: &Index) -> Vec<Filtered> {
+    const NAME: &str = ".gitattributes";
+    let below = |name: &[u8]| {
+        name.strip_suffix(NAME.as_bytes()).filter(|dir| dir.ends_with(b"/")).map(<[u8]>::to_vec)
     };
-    texts.flat_map(patterns).collect()
+    let deeper = index.ending_with(NAME.as_bytes()).filter_map(below);
+    let files = deeper.map(|dir| (work.root.join(OsStr::from_bytes(&dir)).join(NAME), dir));
+    let top = [work.root.join(NAME), work.common_dir.join("info/attributes")].map(|path| (path, Vec::new()));
+    let texts: Vec<(Vec<u8>, String)> = top
+        .into_iter()
+        .chain(files)
+        .filter_map(|(path, dir)| Some((dir, fs::read_to_string(path).ok()?)))
+        .collect();
+    let lines = || texts.iter().flat_map(|(dir, text)| text.lines().map(move |line| (dir, line.trim())));
+    // `[attr]lfs filter=lfs` gives a set of attributes a name.
+    let macros: Vec<&str> = lines()
+        .filter_map(|(_, line)| line.strip_prefix("[attr]"))
+        .filter(|line| line.split_whitespace().any(|word| word.starts_with("filter=")))
+        .filter_map(|line| line.split_whitespace().next())
+        .collect();
+    let filters = |word: &str| word.starts_with("filter=") || macros.contains(&word);
+    lines()
+        .filter(|(_, line)| !line.starts_with(['#', '[']))
+        .filter_map(|(dir, line)| Some((dir, pattern_and_words(line)?)))
+        .filter(|(_, (_, words))| words.split_whitespace().any(filters))
+        .map(|(dir, (glob, _))| Filtered { below: dir.clone(), glob: glob.trim_start_matches('/').into() })
+        .collect()
+}
+
+/// A line's pattern, which stands in quotes where it has spaces, and its attributes.
+fn pattern_and_words(line: &str) -> Option<(&str, &str)> {
+    match line.strip_prefix('"') {
+        Some(quoted) => quoted.rsplit_once('"'),
+        None => line.split_once(char::is_whitespace),
+    }
 }
 
 /// The work trees that were met.

@@ -62,8 +62,8 @@ impl<'a> Walk<'a> {
         }
         let name = path.file_name().unwrap_or_default();
         match self.trees.holding(self.world, path) {
-            Some(tree) if tree.tracks(path) => !tree.holds(path, meta),
-            _ => !comes_back(name),
+            Some(tree) => tree.held(path, meta).map_or_else(|| !comes_back(name), |held| !held),
+            None => !comes_back(name),
         }
     }
 
@@ -172,9 +172,9 @@ fn is_lost(tree: Option<&Tree>, name: &OsStr, path: &Path, meta: &Metadata) -> b
     if !is_kept_kind(meta) {
         return false;
     }
-    match tree {
-        Some(tree) if tree.tracks(path) => !tree.holds(path, meta),
-        _ => !comes_back(name),
+    match tree.and_then(|tree| tree.held(path, meta)) {
+        Some(held) => !held,
+        None => !comes_back(name),
     }
 }
 

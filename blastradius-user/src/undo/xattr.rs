@@ -56,6 +56,24 @@ pub fn write(path: &Path, name: &[u8], value: &[u8]) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Removes an attribute, links not followed.
+///
+/// # Errors
+/// If the file system or the kernel refuses it.
+pub fn remove(path: &Path, name: &[u8]) -> io::Result<()> {
+    let path = c_path(path)?;
+    let name = CString::new(name).map_err(|_| io::ErrorKind::InvalidInput)?;
+    // SAFETY: both are strings that end with NUL.
+    let result = unsafe { libc::lremovexattr(path.as_ptr(), name.as_ptr()) };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether an attribute is somebody's note or access list. What the system itself attaches (labels, capabilities) is given
+/// back where that is allowed, but is no reason to.
+pub fn is_peoples(name: &[u8]) -> bool {
+    name.starts_with(b"user.") || name.starts_with(b"system.posix_acl_")
+}
+
 /// Sets an attribute of an open file.
 ///
 /// # Errors

@@ -296,3 +296,28 @@ fn why_is_answered_by_the_guard_where_the_log_is_out_of_reach() {
     let output = feed(&ground, &[], &script);
     assert!(stdout(&output).contains("git-history"), "{}{}", stdout(&output), stderr(&output));
 }
+
+#[test]
+fn what_a_person_lets_go_is_kept_before_it_starts() {
+    let ground = changed();
+    // A line of one's own is followed: it is asked about, although it could be taken back.
+    fs::write(ground.at("home/project/.blastradius"), "rule git-discard confirm\n").unwrap();
+    let mut terminal = Terminal::open(&ground);
+    terminal.send("export BLASTRADIUS_UNDO=free=0; GUARDED=${GUARDED/--no-undo/}\n");
+    terminal.expect("READY> ");
+    // Not there when the session starts: only what is kept before the command has it.
+    terminal.send("$GUARDED bash -c 'echo later >README; git reset -q --hard' </dev/null >told 2>&1\n");
+    terminal.expect("allow this once? [y/N]");
+    terminal.send("y");
+    terminal.expect("READY> ");
+    assert_eq!(readme(&ground), CONTENT, "{}", told(&ground));
+    let told = told(&ground);
+    let line = told
+        .lines()
+        .rfind(|line| line.contains("before `git reset -q --hard`"))
+        .unwrap_or_else(|| panic!("{told}"));
+    let id = line.rsplit(' ').next().unwrap();
+    let mut undo = ground.command(env!("CARGO_BIN_EXE_blastradius"));
+    let output = undo.args(["undo", id, "--yes"]).output().unwrap();
+    assert_eq!(readme(&ground), "later\n", "{}{}", stdout(&output), stderr(&output));
+}
