@@ -6,7 +6,7 @@ use crate::{ACTS, Ground, Rung, assert_both, container, rungs};
 const USERS: &[u32] = &[0, 4321];
 
 /// What a container's configuration says in front of its command.
-fn guarded<'text>(rung: Rung, script: &'text str) -> [&'text str; 8] {
+fn guarded(rung: Rung, script: &str) -> [&str; 8] {
     ["blastradius", "run", "--require", rung.name(), "--", "sh", "-c", script]
 }
 
