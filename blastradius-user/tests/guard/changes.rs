@@ -140,10 +140,11 @@ fn suggestions_for_a_default_scope_keep_it_and_reach_beyond_only_what_was_touche
     assert!(ground.keeps("home/photos/a.jpg"), "{}", stderr(&after));
     // Somebody without an account has the home that they say, and nothing but root's word against it.
     if fs::metadata(&photos).is_ok_and(|photos| photos.uid() == 0) {
+        let program = ground.program_for_others();
         let given = Command::new("chown").arg("-R").arg("54321:54321").arg(ground.at("")).status().unwrap();
         let mut command = ground.command("setpriv");
         command.args(["--reuid", "54321", "--regid", "54321", "--clear-groups"]);
-        command.arg(env!("CARGO_BIN_EXE_blastradius")).args(["run", "--", "sh", "-c", &script]);
+        command.arg(program).args(["run", "--", "sh", "-c", &script]);
         let after = command.output().unwrap();
         assert!(given.success() && !photos.join("b.jpg").exists(), "{}", stderr(&after));
         assert!(ground.keeps("home/photos/a.jpg"), "{}", stderr(&after));

@@ -15,7 +15,7 @@ fn unshared(ground: &Ground, flags: &[&str], script: &str) -> Option<Output> {
         return None;
     }
     let mut command = ground.command("unshare");
-    command.args(flags).args(["sh", "-c", script, "sh", env!("CARGO_BIN_EXE_blastradius")]);
+    command.args(flags).args(["sh", "-c", script, "sh"]).arg(ground.program_for_others());
     Some(command.output().unwrap())
 }
 

@@ -152,7 +152,16 @@ fn a_signal_to_the_session_reaches_the_agent() {
     let ground = Ground::new();
     for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR1] {
         let script = format!("trap 'exit 33' {signal}; echo ready; while :; do sleep 0.05; done");
-        let mut child = ground.run(&[], &["bash", "-c", &script]).stdout(Stdio::piped()).spawn().unwrap();
+        let mut command = ground.run(&[], &["bash", "-c", &script]);
+        // Under nohup(1) the signal would be ignored from the start, and bash traps no such signal.
+        // SAFETY: one system call between fork and exec.
+        unsafe {
+            command.pre_exec(move || {
+                libc::signal(signal, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.as_mut().unwrap()), &mut line)
             .unwrap();
@@ -178,7 +187,8 @@ fn an_unprivileged_user_is_guarded_too_and_hears_that_sudo_is_not() {
             open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
         }
     }
-    let mut command = ground.run(&[], &["sh", "-c", "rm ~/photos/a.jpg; rm src/main && id -u"]);
+    let mut command = ground.command(ground.program_for_others());
+    command.args(["run", "--", "sh", "-c", "rm ~/photos/a.jpg; rm src/main && id -u"]);
     if nix::unistd::Uid::effective().is_root() {
         command.uid(NOBODY).gid(NOBODY);
     }

@@ -16,8 +16,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new() -> Self {
-        let root =
-            tempfile::Builder::new().prefix("ground-").tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let root = tempfile::Builder::new().prefix("ground-").tempdir_in(place()).unwrap();
         let ground = Self { root };
         for dir in [
             "home/photos/2019",
@@ -44,6 +43,13 @@ impl Ground {
             ground.write(file);
         }
         ground
+    }
+
+    /// Our program, where other users can start it, too.
+    pub(crate) fn program_for_others(&self) -> PathBuf {
+        let copy = self.at("blastradius");
+        fs::copy(env!("CARGO_BIN_EXE_blastradius"), &copy).unwrap();
+        copy
     }
 
     pub(crate) fn at(&self, path: &str) -> PathBuf {
@@ -104,6 +110,16 @@ impl Ground {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
+}
+
+/// Where a ground lies: beside what was built, unless that lies in somebody's private home, which other users cannot enter
+/// and whose entries policy knows as personal.
+fn place() -> &'static Path {
+    use std::os::unix::fs::PermissionsExt as _;
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let open = |dir: &Path| dir.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0);
+    let root = nix::unistd::Uid::effective().is_root();
+    if root && !built.ancestors().all(open) { Path::new("/opt") } else { built }
 }
 
 pub(crate) fn stderr(output: &Output) -> String {

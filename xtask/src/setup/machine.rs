@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     sync::OnceLock,
 };
 
@@ -13,6 +13,13 @@ use crate::{apt::version, proc};
 /// Whether a program is on PATH.
 pub(crate) fn program(name: &str) -> bool {
     proc::which(name).is_some()
+}
+
+/// Whether the command runs and succeeds.
+pub(crate) fn runs(program: &str, arguments: &[&str]) -> bool {
+    let mut command = Command::new(program);
+    let silent = command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    silent.status().is_ok_and(|status| status.success())
 }
 
 /// Whether a program is on PATH and says that its version is at least `major`.

@@ -2,7 +2,7 @@
 
 use super::{
     linker,
-    machine::{component, file, nightly_with_sources, package, program, program_at_least},
+    machine::{component, file, nightly_with_sources, package, program, program_at_least, runs},
 };
 
 /// What a requirement serves.
@@ -155,9 +155,13 @@ pub(crate) const REQUIREMENTS: &[Requirement] = &[
     Requirement {
         name: "programs that agents use",
         serves: &[Job::Programs],
-        present: || ["git", "make", "python3"].into_iter().all(program),
-        get: debian(&["git", "make", "python3-minimal"]),
-        elsewhere: "git, make and python3",
+        // Without Debian's python3 the interpreter lacks most of its library.
+        present: || {
+            ["git", "make", "ps", "python3", "sqlite3"].into_iter().all(program)
+                && runs("python3", &["-c", "import ctypes, pty, shutil, sqlite3"])
+        },
+        get: debian(&["git", "make", "procps", "python3", "sqlite3"]),
+        elsewhere: "git, make, ps, python3 with its library, and sqlite3",
     },
     Requirement {
         name: "a container runtime",
