@@ -8,6 +8,7 @@ mount -t tmpfs -o mode=0755 tmpfs "$root/dev"
 for node in null:3 zero:5 full:7 random:8 urandom:9; do
     mknod -m 666 "$root/dev/${node%:*}" c 1 "${node#*:}"
 done
+mknod -m 666 "$root/dev/tty" c 5 0
 mkdir -m 1777 "$root/dev/shm"
 mkdir "$root/dev/pts"
 mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
