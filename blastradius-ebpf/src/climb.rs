@@ -29,6 +29,7 @@ const NONE: u64 = 0;
 /// No directory is left to ask. Answers are 32 bits.
 const ROOT: u64 = 1 << 32;
 
+#[derive(Clone, Copy)]
 #[repr(C)]
 struct Climb<A, S, V> {
     here: Dentry<A>,
@@ -38,9 +39,9 @@ struct Climb<A, S, V> {
 }
 
 /// What is asked at each name: the name, the directory that holds it, and what the climb carries.
-pub trait Visit<A, S>: Fn(Dentry<A>, Dentry<A>, &mut S) -> u32 {}
+pub trait Visit<A, S>: Fn(Dentry<A>, Dentry<A>, &mut S) -> u32 + Copy {}
 
-impl<A, S, V: Fn(Dentry<A>, Dentry<A>, &mut S) -> u32> Visit<A, S> for V {}
+impl<A, S, V: Fn(Dentry<A>, Dentry<A>, &mut S) -> u32 + Copy> Visit<A, S> for V {}
 
 impl<A: Access, S, V: Visit<A, S>> Climb<A, S, V> {
     /// Goes up by one directory. Whether that was the end.
@@ -69,19 +70,22 @@ extern "C" fn turn<A: Access, S, V: Visit<A, S>>(_: u64, climb: *mut c_void) -> 
     u64::from(climb.advance())
 }
 
-/// All turns, counted. A function of its own, for the sake of its caller's stack.
+/// All turns, counted. A function of its own, for the sake of its caller's stack; and on a copy that stays in registers,
+/// since the verifier has the more to compare in each turn, the more lies on a stack.
 #[inline(never)]
-fn count<A: Access, S, V: Visit<A, S>>(climb: &mut Climb<A, S, V>, steps: u32) {
+fn count<A: Access, S: Copy, V: Visit<A, S>>(climb: &mut Climb<A, S, V>, steps: u32) {
+    let mut own = *climb;
     for _ in 0..steps {
-        if climb.advance() {
+        if own.advance() {
             break;
         }
     }
+    (climb.here, climb.end, climb.state) = (own.here, own.end, own.state);
 }
 
 /// Asks the directories above `start`, the nearest first, until one gives an answer that is not 0; `steps` of them at most.
 #[inline(always)]
-pub fn climb<A: Access>(start: Dentry<A>, steps: u32, ask: impl Fn(Dentry<A>) -> u32) -> End<A> {
+pub fn climb<A: Access>(start: Dentry<A>, steps: u32, ask: impl Fn(Dentry<A>) -> u32 + Copy) -> End<A> {
     climb_with(start, steps, (), move |_, parent, ()| ask(parent)).0
 }
 

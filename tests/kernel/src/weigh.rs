@@ -11,8 +11,8 @@ pub(crate) fn run(rung: &str, object: &str) -> ExitCode {
     let object = (!object.is_empty()).then(|| std::fs::read(object).expect("readable"));
     let begun = Instant::now();
     match weigh(rung, object.as_deref()) {
-        Ok(weight) => {
-            print(&weight.efforts);
+        Ok(efforts) => {
+            print(&efforts);
             println!("in all {:.1?}", begun.elapsed());
             ExitCode::SUCCESS
         }

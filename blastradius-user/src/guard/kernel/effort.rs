@@ -22,15 +22,6 @@ pub struct Effort {
     pub micros: u64,
 }
 
-/// What all of them cost.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Weight {
-    /// Program by program, in the order in which they are loaded.
-    pub efforts: Vec<Effort>,
-    /// Whether the kernel has `bpf_loop` (since 5.17): without it the verifier follows each loop through all of its turns.
-    pub has_loop: bool,
-}
-
 impl Effort {
     /// From what the verifier says in the end (`print_verification_stats`, kernel/bpf/verifier.c).
     pub(super) fn from_log(program: &str, instructions: usize, log: &str) -> Self {

@@ -53,7 +53,7 @@ use std::{
 
 pub use canary::{CanaryError, Proof, canary};
 pub use caveats::Caveats;
-pub use effort::{Effort, Weight};
+pub use effort::Effort;
 pub use error::LoadError;
 pub use events::{EventStream, KernelRefusal};
 pub use grants::Grants;
@@ -193,7 +193,7 @@ impl Drop for Kernel {
 ///
 /// # Errors
 /// As [`Kernel::load`].
-pub fn weigh(rung: Rung, object: Option<&[u8]>) -> Result<Weight, LoadError> {
+pub fn weigh(rung: Rung, object: Option<&[u8]>) -> Result<Vec<Effort>, LoadError> {
     match object {
         Some(object) => Set::weigh(object, rung),
         None => Set::weigh(&object::unpack()?, rung),

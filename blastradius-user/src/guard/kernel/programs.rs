@@ -11,7 +11,7 @@ use aya_obj::Object;
 use super::{
     btf::{Btf, BtfError},
     caveats::Caveats,
-    effort::{Effort, Weigh, Weight},
+    effort::{Effort, Weigh},
     error::LoadError,
     functions::{self, Functions},
     sys::{self, ProgramKind},
@@ -153,13 +153,12 @@ pub(super) struct Programs {
     /// What is otherwise than it should be here.
     pub(super) caveats: Caveats,
     /// What each took to verify, if that was asked for.
-    pub(super) weight: Weight,
+    pub(super) efforts: Vec<Effort>,
 }
 
 /// Loads every program of `object`, which is relocated already.
 pub(super) fn load(object: &Object, btf: &Btf, rung: Rung, weigh: Weigh) -> Result<Programs, LoadError> {
-    let weight = Weight { efforts: Vec::new(), has_loop: has_loop(btf) };
-    let mut programs = Loader { object, btf, rung, weigh, weight };
+    let mut programs = Loader { object, btf, rung, has_loop: has_loop(btf), weigh, efforts: Vec::new() };
     let mut attached = Vec::new();
     let mut caveats = Caveats::default();
     for hook in HOOKS {
@@ -195,7 +194,7 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung, weigh: Weigh) -> Resu
         }
     };
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
-    Ok(Programs { attached, identify, identify_link, enrol, caveats, weight: programs.weight })
+    Ok(Programs { attached, identify, identify_link, enrol, caveats, efforts: programs.efforts })
 }
 
 /// Whether a program can be attached again after its link was closed (since 5.13).
@@ -212,8 +211,9 @@ struct Loader<'a> {
     object: &'a Object,
     btf: &'a Btf,
     rung: Rung,
+    has_loop: bool,
     weigh: Weigh,
-    weight: Weight,
+    efforts: Vec<Effort>,
 }
 
 impl Loader<'_> {
@@ -249,7 +249,7 @@ impl Loader<'_> {
         let mut instructions = function.instructions.clone();
         // The kernel's `bpf_rdonly_cast` is as old as the trust that it takes away: 6.2.
         functions::put_casts(&mut instructions, self.btf.function("bpf_rdonly_cast").ok());
-        let functions = if self.weight.has_loop {
+        let functions = if self.has_loop {
             Some(Functions::describe(name, &instructions)?)
         } else {
             functions::without_references(&mut instructions);
@@ -261,7 +261,7 @@ impl Loader<'_> {
         let loaded = match self.weigh {
             Weigh::No => sys::load_program(&program),
             Weigh::Yes => sys::load_program_aloud(&program).map(|(fd, words)| {
-                self.weight.efforts.push(Effort::from_log(name, instructions.len(), &words));
+                self.efforts.push(Effort::from_log(name, instructions.len(), &words));
                 fd
             }),
         };

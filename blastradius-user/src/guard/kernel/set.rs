@@ -16,7 +16,7 @@ use blastradius_common::{
 use super::{
     btf::{Btf, BtfError},
     caveats::Caveats,
-    effort::{Weigh, Weight},
+    effort::{Effort, Weigh},
     error::LoadError,
     place::{self, Lock, Want},
     programs::{self, ENROL, IDENTIFY, Programs, Rung},
@@ -117,9 +117,9 @@ impl Set {
     }
 
     /// Loads the programs of `object` and forgets them again: what does that take?
-    pub(super) fn weigh(object: &[u8], rung: Rung) -> Result<Weight, LoadError> {
+    pub(super) fn weigh(object: &[u8], rung: Rung) -> Result<Vec<Effort>, LoadError> {
         let (programs, _) = load_programs(object, rung, Weigh::Yes)?;
-        Ok(programs.weight)
+        Ok(programs.efforts)
     }
 
     fn load_and_pin(object: &[u8], name: &str, rung: Rung) -> Result<Self, LoadError> {

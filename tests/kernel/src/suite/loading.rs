@@ -1,6 +1,6 @@
 //! What a session's start waits for.
 
-use blastradius::guard::kernel::weigh;
+use blastradius::guard::kernel::{btf::Btf, weigh};
 
 use crate::{Test, world::Machine};
 
@@ -12,10 +12,13 @@ pub(crate) const TESTS: &[Test] =
 const VISITED: u64 = 250_000;
 
 fn little_to_verify(machine: &Machine) {
-    let weight = weigh(machine.rung(), None).expect("what is loaded can be loaded again");
-    let visited: u64 = weight.efforts.iter().map(|effort| effort.visited).sum();
-    println!("the verifier looked at {visited} instructions");
-    if weight.has_loop {
-        assert!(visited <= VISITED, "{visited}: {:?}", weight.efforts);
+    let types = Btf::of_running_kernel().expect("readable").expect("well formed");
+    // Before 5.17 the verifier follows every loop through all of its turns.
+    if types.function("bpf_loop").is_err() {
+        return;
     }
+    let efforts = weigh(machine.rung(), None).expect("what is loaded can be loaded again");
+    let visited: u64 = efforts.iter().map(|effort| effort.visited).sum();
+    println!("the verifier looked at {visited} instructions");
+    assert!(visited <= VISITED, "{visited}: {efforts:?}");
 }
