@@ -83,16 +83,21 @@ impl<'a> Walk<'a> {
         let tree = self.trees.holding(self.world, &top.join("x")).map(|tree| tree.work.root.clone());
         let mut todo = vec![(top.to_path_buf(), tree)];
         while let Some((directory, tree)) = todo.pop() {
-            if self.looked >= MOST {
-                found.stopped.push((directory, format!("more than {MOST} names are not looked at")));
-                return;
-            }
-            if Instant::now() >= self.deadline {
-                found.stopped.push((directory, "no time was left to look".into()));
+            if let Some(why) = self.is_to_stop() {
+                // What is still to be looked at is as little covered as where it stopped.
+                let rest = todo.into_iter().map(|(directory, _)| directory);
+                found.stopped.extend(rest.chain([directory]).map(|directory| (directory, why.clone())));
                 return;
             }
             self.directory(&directory, tree, select, found, &mut todo);
         }
+    }
+
+    fn is_to_stop(&self) -> Option<String> {
+        if self.looked >= MOST {
+            return Some(format!("more than {MOST} names are not looked at"));
+        }
+        (Instant::now() >= self.deadline).then(|| "no time was left to look".into())
     }
 
     fn directory(
@@ -181,4 +186,32 @@ fn is_lost(tree: Option<&Tree>, name: &OsStr, path: &Path, meta: &Metadata) -> b
 fn comes_back(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     is_rebuildable_file(&name) || name.starts_with(LITTER)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::system::System;
+
+    #[test]
+    fn a_walk_that_must_stop_names_all_that_it_did_not_look_at() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        for name in ["a/x", "b/x", "c/d/x"] {
+            fs::create_dir_all(dir.path().join(name)).expect("made");
+        }
+        fs::write(dir.path().join("file"), "").expect("written");
+        let system = System::of_process([], dir.path().to_owned(), 0, None);
+        let policy = system.session_policy(&[]);
+        let (mut trees, mut found) = (Trees::default(), Found::default());
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let mut walk = Walk::new(&system, &policy, &mut trees, deadline);
+        // It is over while the first directory is looked at.
+        walk.looked = MOST - 1;
+        walk.below(dir.path(), &|_, _| true, &mut found);
+        let mut stopped: Vec<_> = found.stopped.iter().map(|(path, _)| path.clone()).collect();
+        stopped.sort();
+        assert_eq!(stopped, ["a", "b", "c"].map(|name| dir.path().join(name)));
+    }
 }
