@@ -78,21 +78,38 @@ fn pause(sessions: &[String], time: Duration) -> Result<bool> {
     Ok(true)
 }
 
-fn answer(args: &Args, sessions: &[String]) -> Result<bool> {
-    let mut found = Vec::new();
+/// What several sessions answer.
+struct Questions {
+    found: Vec<(String, Open)>,
+    /// Who did not answer, a line each: the question may be theirs.
+    closed: String,
+}
+
+fn questions(args: &Args, sessions: &[String]) -> Result<Questions> {
+    let (mut found, mut closed) = (Vec::new(), String::new());
+    let only = args.session.is_some() || sessions.len() == 1;
     for session in sessions {
-        // One that cannot be asked (another user's) has no question for us.
-        if let Ok(Response::Done(open)) = door::visit(session, &Request::List) {
-            let open: Vec<Open> =
-                serde_json::from_value(open).context("what the session says is not understood")?;
-            found.extend(open.into_iter().map(|open| (session.clone(), open)));
-        } else if args.session.is_some() || sessions.len() == 1 {
-            tell(session, &Request::List)?;
+        match door::visit(session, &Request::List) {
+            Ok(Response::Done(open)) => {
+                let open: Vec<Open> =
+                    serde_json::from_value(open).context("what the session says is not understood")?;
+                found.extend(open.into_iter().map(|open| (session.clone(), open)));
+            }
+            Ok(Response::Refused(why)) if only => bail!("{why}"),
+            Ok(Response::Refused(why)) => closed += &format!("\n  {session}: {why}"),
+            Err(error) if only => return Err(error).with_context(|| format!("session {session}")),
+            // One that has ended a moment ago has no question for us.
+            Err(_) => {}
         }
     }
+    Ok(Questions { found, closed })
+}
+
+fn answer(args: &Args, sessions: &[String]) -> Result<bool> {
+    let Questions { mut found, closed } = questions(args, sessions)?;
     if let Some(id) = &args.id {
         found.retain(|(_, open)| open.id == *id);
-        ensure!(!found.is_empty(), "there is no open question {id}");
+        ensure!(!found.is_empty(), "there is no open question {id}{closed}");
     }
     for (session, open) in &found {
         anstream::eprintln!("{}  ({session}, {} s ago)\n{}", open.id, open.age_seconds, open.text);

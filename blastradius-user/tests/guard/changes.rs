@@ -115,7 +115,7 @@ fn a_suggested_line_taken_over_lets_the_real_act_pass_on_this_machines_rung() {
 
 #[test]
 fn suggestions_for_a_default_scope_keep_it_and_reach_beyond_only_what_was_touched() {
-    let ground = Ground::new();
+    let ground = Ground::for_others();
     let photos = ground.at("home/photos/2019");
     let audited = ground.run(&["--audit"], &["rm", "-rf", photos.to_str().unwrap(), "src"]).output().unwrap();
     assert!(stderr(&audited).contains("1 would have been refused"), "{}", stderr(&audited));

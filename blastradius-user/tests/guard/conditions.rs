@@ -178,7 +178,7 @@ fn execs_that_cannot_be_received_end_the_session_with_a_reason_and_start_nothing
 
 #[test]
 fn what_root_keeps_for_another_user_is_that_users_who_can_read_and_restore_it() {
-    let ground = Ground::new();
+    let ground = Ground::for_others();
     std::fs::write(ground.at("home/project/notes"), "nobody else has them\n").unwrap();
     let script = "set -e; home=$HOME; umask 022
         echo root:x:0:0::/root:/bin/sh > passwd; echo dev:x:4321:4321::$home:/bin/sh >> passwd

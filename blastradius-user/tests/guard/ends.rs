@@ -175,7 +175,7 @@ fn a_signal_to_the_session_reaches_the_agent() {
 fn an_unprivileged_user_is_guarded_too_and_hears_that_sudo_is_not() {
     use std::os::unix::fs::{PermissionsExt as _, chown};
     const NOBODY: u32 = 65534;
-    let ground = Ground::new();
+    let ground = Ground::for_others();
     let mut open = vec![ground.at("")];
     while let Some(path) = open.pop() {
         let root = nix::unistd::Uid::effective().is_root();

@@ -16,7 +16,20 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) fn new() -> Self {
-        let root = tempfile::Builder::new().prefix("ground-").tempdir_in(place()).unwrap();
+        Self::below(Path::new(env!("CARGO_TARGET_TMPDIR")))
+    }
+
+    /// One that other users can enter, as the one beside what was built cannot be where that lies in somebody's private home.
+    pub(crate) fn for_others() -> Self {
+        use std::os::unix::fs::PermissionsExt as _;
+        let built = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let open = |dir: &Path| dir.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0);
+        let root = nix::unistd::Uid::effective().is_root();
+        Self::below(if root && !built.ancestors().all(open) { Path::new("/opt") } else { built })
+    }
+
+    fn below(place: &Path) -> Self {
+        let root = tempfile::Builder::new().prefix("ground-").tempdir_in(place).unwrap();
         let ground = Self { root };
         for dir in [
             "home/photos/2019",
@@ -110,16 +123,6 @@ impl Ground {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect()
     }
-}
-
-/// Where a ground lies: beside what was built, unless that lies in somebody's private home, which other users cannot enter
-/// and whose entries policy knows as personal.
-fn place() -> &'static Path {
-    use std::os::unix::fs::PermissionsExt as _;
-    let built = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let open = |dir: &Path| dir.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o001 != 0);
-    let root = nix::unistd::Uid::effective().is_root();
-    if root && !built.ancestors().all(open) { Path::new("/opt") } else { built }
 }
 
 pub(crate) fn stderr(output: &Output) -> String {
