@@ -38,6 +38,9 @@ impl Runner {
         for file in ["workspace/build/object", "home/keep/thesis"] {
             fs::write(place.path().join(file), "x").expect("written");
         }
+        // As a checkout leaves it: of a work tree around both, the home would be a part.
+        let init = Command::new("git").args(["init", "-q"]).arg(place.path().join("workspace")).status();
+        assert!(init.is_ok_and(|status| status.success()), "git");
         Self { place }
     }
 
