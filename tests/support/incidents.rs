@@ -102,9 +102,10 @@ impl Incident {
 
     /// The directory that `case.sh` reads.
     fn lay_out(&self, tests: &Path) -> PathBuf {
-        let dir =
-            std::env::temp_dir().join(format!("blastradius-battery-{}-{}", std::process::id(), self.id));
-        fs::create_dir_all(dir.join("fixtures")).expect("a directory for the case");
+        // Several tests may run the same case at once.
+        let prefix = format!("blastradius-battery-{}-", self.id);
+        let dir = tempfile::Builder::new().prefix(&prefix).tempdir().expect("a directory for the case").keep();
+        fs::create_dir(dir.join("fixtures")).expect("a directory for the case");
         let write = |name: &str, text: &str| fs::write(dir.join(name), text).expect("a file of the case");
         let incidents = tests.join("incidents");
         fs::copy(incidents.join("base.sh"), dir.join("base")).expect("base.sh");

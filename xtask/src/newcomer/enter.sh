@@ -4,6 +4,7 @@ root=$1 toolchain=$2 command=$3
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
+mount --rbind /sys/fs/cgroup "$root/sys/fs/cgroup"
 mount -t tmpfs -o mode=0755 tmpfs "$root/dev"
 for node in null:3 zero:5 full:7 random:8 urandom:9; do
     mknod -m 666 "$root/dev/${node%:*}" c 1 "${node#*:}"
