@@ -104,7 +104,8 @@ impl Incident {
     fn lay_out(&self, tests: &Path) -> PathBuf {
         // Several tests may run the same case at once.
         let prefix = format!("blastradius-battery-{}-", self.id);
-        let dir = tempfile::Builder::new().prefix(&prefix).tempdir().expect("a directory for the case").keep();
+        let dir =
+            tempfile::Builder::new().prefix(&prefix).tempdir().expect("a directory for the case").keep();
         fs::create_dir(dir.join("fixtures")).expect("a directory for the case");
         let write = |name: &str, text: &str| fs::write(dir.join(name), text).expect("a file of the case");
         let incidents = tests.join("incidents");
