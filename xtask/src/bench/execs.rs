@@ -95,8 +95,10 @@ impl Worker {
 
 /// What the end record of the session says.
 fn judging(logs: &Path) -> Option<u64> {
-    let log = std::fs::read_dir(logs).ok()?.flatten().next()?;
-    let text = std::fs::read_to_string(log.path()).ok()?;
+    // What is kept for undo lies beside the log.
+    let mut paths = std::fs::read_dir(logs).ok()?.flatten().map(|entry| entry.path());
+    let log = paths.find(|path| path.extension().is_some_and(|extension| extension == "jsonl"))?;
+    let text = std::fs::read_to_string(log).ok()?;
     let (_, rest) = text.lines().last()?.split_once("\"judging_micros\":")?;
     rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse().ok()
 }
