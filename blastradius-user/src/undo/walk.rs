@@ -78,8 +78,16 @@ impl<'a> Walk<'a> {
         })
     }
 
-    /// Adds what lies below a directory and needs keeping.
+    /// Adds what lies below a directory and needs keeping; what is no directory is all that there is.
     pub fn below(&mut self, top: &Path, select: Select<'_>, found: &mut Found) {
+        if let Ok(meta) = fs::symlink_metadata(top)
+            && !top.is_dir()
+        {
+            if select(top.file_name().unwrap_or_default(), &meta) && self.needs_keeping(top, &meta) {
+                found.objects.push((top.to_owned(), meta));
+            }
+            return;
+        }
         let tree = self.trees.holding(self.world, &top.join("x")).map(|tree| tree.work.root.clone());
         let mut todo = vec![(top.to_path_buf(), tree)];
         while let Some((directory, tree)) = todo.pop() {

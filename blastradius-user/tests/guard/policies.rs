@@ -147,3 +147,15 @@ fn home_at_the_root_and_no_home_move_no_floor() {
         }
     }
 }
+
+#[test]
+fn a_file_that_is_allowed_by_name_can_be_written_and_the_start_says_that_it_stays() {
+    let ground = policy("allow ./README\n");
+    let output = ground.shell("echo new >README; rm README");
+    let said = stderr(&output);
+    assert!(said.contains("allowed files and directories themselves stay"), "{said}");
+    assert!(!said.contains("undo does not cover"), "{said}");
+    assert_eq!(fs::read_to_string(ground.at("home/project/README")).unwrap(), "new\n", "{said}");
+    let whole = policy("allow <repo>/**\n").shell("rm README");
+    assert!(whole.status.success() && !stderr(&whole).contains("themselves stay"), "{}", stderr(&whole));
+}

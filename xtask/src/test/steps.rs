@@ -331,6 +331,12 @@ pub(crate) const STEPS: &[Step] = &[
         },
     },
     in_guest("incidents, replayed on Linux 6.12", INCIDENTS, &[], &[Job::Build, Job::Vm]),
+    in_guest(
+        "containers, guarded from inside and from the host, on Linux 6.12",
+        CONTAINERS,
+        &["runc"],
+        &[Job::Build, Job::Vm, Job::Containers],
+    ),
     Step {
         group: "kernel",
         name: "ten minutes at full speed on Linux 6.12",

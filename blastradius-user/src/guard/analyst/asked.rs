@@ -57,7 +57,7 @@ impl Analyst {
         let on_files = effects.iter().any(|located| act_of(finding, located).is_some());
         let refused = on_files && path.symlink_metadata().is_ok();
         (refused && !self.uncovered.leaves(&request.path, finding)).then_some(
-            "this rung (landlock) cannot carry a yes: the kernel would refuse it all the same; an `allow` line, or the kernel rung, can",
+            "this rung (landlock) cannot carry a yes: the kernel would refuse it all the same; an `allow` line for the directory that holds it, or the kernel rung, can",
         )
     }
 }

@@ -183,6 +183,7 @@ impl Compiler<'_> {
     /// Grants what lies below `path`. `zone`: the rights of its content by the nearest mark above; `held`: what rules
     /// above give already.
     fn visit(&mut self, node: &Node, path: &Path, zone: Rights, held: Rights) {
+        self.itself(node, path, held);
         let mut rights = node.below.map_or(zone, Rights::of);
         if node.saves && node.below.is_none() && self.is_directory(path) {
             rights |= Rights::SAVE;
@@ -208,6 +209,15 @@ impl Compiler<'_> {
                 _ => rights,
             };
             self.visit(child, &path.join(name), inherited, held);
+        }
+    }
+
+    /// Notes what may go by itself and cannot: the right would be one on the directory that holds it, so its neighbours
+    /// would go with it.
+    fn itself(&mut self, node: &Node, path: &Path, held: Rights) {
+        let right = if self.is_directory(path) { Rights::REMOVE_DIR } else { Rights::REMOVE_FILE };
+        if node.own == Some(Zone::Scope) && !held.contains(right) && self.exists(path) {
+            self.gaps.itself.push(path.to_owned());
         }
     }
 
@@ -353,6 +363,7 @@ struct Gaps {
     config: Vec<PathBuf>,
     own: Vec<PathBuf>,
     roots: Vec<PathBuf>,
+    itself: Vec<PathBuf>,
     list: Vec<Unenforced>,
 }
 
@@ -379,6 +390,7 @@ impl Gaps {
         gather(self.config, |places| Unenforced::ConfigRemoval { places });
         gather(self.own, |places| Unenforced::OwnFiles { places });
         gather(self.roots, |places| Unenforced::NestedRoots { places });
+        gather(self.itself, |places| Unenforced::ScopeItself { places });
         list.extend(self.list);
         for mount in world.mounts().iter().filter(|mount| NOT_ENFORCED_ON.contains(&&*mount.fs_type)) {
             list.push(Unenforced::FileSystem { mount: mount.path.clone(), fs_type: mount.fs_type.clone() });
@@ -435,6 +447,21 @@ mod tests {
         for protected in ["/home/dev", "/home/dev/photos", "/home", "/", "/etc"] {
             assert_eq!(rights(&compiled, protected), Rights::empty(), "{protected}");
         }
+    }
+
+    #[test]
+    fn what_may_go_by_itself_is_named_unless_the_directory_that_holds_it_is_scope() {
+        let allowed = |path| mark(path, Some(Zone::Scope), Some(Zone::Scope));
+        let marks =
+            vec![home(), scope("/home/dev/p"), allowed("/home/dev/.bashrc"), allowed("/home/dev/p/a.txt")];
+        let compiled = compiled(marks, vec![]);
+        assert_eq!(rights(&compiled, "/home/dev"), Rights::empty(), "its neighbours stay");
+        let places = vec!["/home/dev/.bashrc".into()];
+        assert!(
+            compiled.unenforced.contains(&Unenforced::ScopeItself { places }),
+            "{:?}",
+            compiled.unenforced
+        );
     }
 
     #[test]

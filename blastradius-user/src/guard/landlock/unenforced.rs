@@ -90,10 +90,10 @@ pub enum Unenforced {
     Kernel(String),
     /// What the policy refuses and the kernel rung cannot, on this kernel.
     KernelLacks(String),
-    /// An `allow D` lets D itself go, which needs a right on D's parent.
+    /// An `allow D` lets D itself go, which needs a right on D's parent. A file cannot be replaced either, then.
     ScopeItself {
-        /// D.
-        place: PathBuf,
+        /// Each D.
+        places: Vec<PathBuf>,
     },
 }
 
@@ -152,7 +152,7 @@ impl Unenforced {
             Self::Reparenting,
             Self::NoNewPrivs,
             Self::Siblings { directory: place(), origin: origin() },
-            Self::ScopeItself { place: place() },
+            Self::ScopeItself { places: places() },
         ]
     }
 
@@ -178,7 +178,7 @@ impl Unenforced {
             Self::Siblings { .. } => "directories with a denied place are frozen",
             Self::Kernel(_) => "stricter than the policy on this kernel",
             Self::KernelLacks(_) => "hooks that this kernel lacks",
-            Self::ScopeItself { .. } => "scope roots stay",
+            Self::ScopeItself { .. } => "allowed files and directories themselves stay",
         }
     }
 
@@ -245,9 +245,11 @@ impl Unenforced {
                 directory.display()
             ),
             Self::Kernel(sentence) | Self::KernelLacks(sentence) => sentence.clone(),
-            Self::ScopeItself { place } => {
-                format!("{} itself cannot be removed, only what is in it", place.display())
-            }
+            Self::ScopeItself { places } => format!(
+                "the right to remove something is one on the directory that holds it: {} itself cannot be removed, renamed or \
+                 replaced, only written and what is in it removed",
+                list(places)
+            ),
         }
     }
 }
