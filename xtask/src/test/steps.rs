@@ -270,7 +270,10 @@ pub(crate) const STEPS: &[Step] = &[
     whole("the text layer against what bash really does", "truth"),
     whole("what was destroyed in scope comes back", "undo"),
     rooted("incidents, replayed on this machine's best rung", INCIDENTS, &[Job::Build, Job::Programs]),
-    rooted("containers, guarded from inside", CONTAINERS, &[Job::Build, Job::Containers]),
+    Step {
+        tier: Long,
+        ..rooted("containers, guarded from inside", CONTAINERS, &[Job::Build, Job::Containers])
+    },
     Step {
         group: "package",
         name: "packages, installed where nothing else of ours is",
