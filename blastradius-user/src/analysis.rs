@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use blastradius_common::{RuleId, Verdict};
 
 use crate::policy::effect::{Act, Base, Effect, Located, PathTarget};
-use crate::policy::finding::Finding;
+use crate::policy::finding::{Finding, worst};
 use crate::policy::judge::{self, judge, judge_command, judge_problems};
 use crate::policy::mode::{Asker, Surface};
 use crate::policy::{Policy, rules};
@@ -104,8 +104,7 @@ pub fn foresee(subject: &Subject, world: &dyn World, policy: &Policy, asker: Ask
     effects.retain(is_certain);
     let mut findings = judge(&effects, policy, world, asker);
     findings.retain(|finding| FORESEEN.contains(&finding.rule));
-    let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.verdict);
-    Report { command: command_line(subject), verdict, findings }
+    Report { command: command_line(subject), verdict: worst(&findings), findings }
 }
 
 /// Rules about what no single exec shows: that each name of a directory goes, what a program finds on its standard input, what a
@@ -177,8 +176,7 @@ fn report(
     findings.dedup();
     // Stable: within a verdict the order of the text stays.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
-    let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.verdict);
-    Report { command: command_line(subject), verdict, findings }
+    Report { command: command_line(subject), verdict: worst(&findings), findings }
 }
 
 /// What `deny-command` and `confirm-command` lines say of each simple command.

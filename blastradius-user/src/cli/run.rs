@@ -93,13 +93,13 @@ fn prepare(args: Args) -> Result<Session> {
     let name = log::session_name(SystemTime::now(), std::process::id());
     // Before the plan is compiled: what must be protected must exist.
     let state = log::directory()?;
-    let log = begin_log(account.as_ref(), &state, &name)?;
+    let kept = undo::state_of(account.as_ref(), &state);
+    let log = begin_log(account.as_ref(), &kept, &state, &name)?;
     let wanted = Wanted {
         require: args.require,
         allow_text_only: args.allow_text_only,
         accept_unenforced: args.accept_unenforced || args.audit,
     };
-    let kept = undo::state_of(account.as_ref(), &state);
     let policy = Arc::new(system.session_policy(&[state.clone(), kept.clone()]));
     mended(&policy)?;
     let limits = if args.no_undo { None } else { Limits::of_environment()? };
@@ -136,10 +136,8 @@ fn prepare(args: Args) -> Result<Session> {
 }
 
 /// The log is the agent's user's, who will want to read it; an account without a home leaves it to us.
-fn begin_log(account: Option<&Account>, ours: &Path, name: &str) -> Result<Log> {
-    let theirs = account.and_then(|account| {
-        Log::begin(&undo::state_of(Some(account), ours), name, Some(&account.identity)).ok()
-    });
+fn begin_log(account: Option<&Account>, kept: &Path, ours: &Path, name: &str) -> Result<Log> {
+    let theirs = account.and_then(|account| Log::begin(kept, name, Some(&account.identity)).ok());
     theirs
         .map_or_else(|| Log::begin(ours, name, None), Ok)
         .context("the log cannot be kept, so nothing was started")

@@ -22,12 +22,11 @@ use super::landlock::unenforced::Unenforced;
 use crate::analysis::{self, Foreseen, Report, Subject};
 use crate::policy::Policy;
 use crate::policy::effect::Located;
-use crate::policy::finding::Finding;
+use crate::policy::finding::{Finding, worst};
 use crate::policy::mode::{Asker, Backing, Mode, Surface};
 use crate::system::System;
 use crate::undo::advise::{self, Answered};
 use crate::undo::keep::Keeper;
-use script::Script;
 
 /// What the exec layer must look after because the rung does not.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,18 +147,18 @@ impl Analyst {
     /// Of a script file only that is looked at which nobody sees later, where a rung is proved: each program that it starts
     /// is asked about when its arguments are known, and what it destroys by itself is the rung's.
     fn objections(&self, request: &ExecRequest) -> Option<Objections> {
-        let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
-        let system = || {
-            let env = request.env.iter().cloned();
-            System::of_process(env, request.cwd.clone(), request.uid, request.root.clone())
-        };
-        if self.uncovered.backing != Backing::Nothing
-            && let Some(script) = script::of(request)
-        {
-            return self.foreseen(&script, &subject, &system);
-        }
-        let system = system();
         let proved = self.uncovered.backing != Backing::Nothing;
+        let script = if proved { script::of(request) } else { None };
+        if script.as_ref().is_some_and(|script| !script.may_destroy()) {
+            return None;
+        }
+        let subject = Subject::Exec { path: Some(request.path.clone()), argv: request.argv.clone() };
+        let env = request.env.iter().cloned();
+        let system = System::of_process(env, request.cwd.clone(), request.uid, request.root.clone());
+        if script.is_some() {
+            let report = analysis::foresee(&subject, &system, &self.policy, self.asker(Backing::Telling));
+            return Some(Objections { report, left: Vec::new(), effects: Vec::new() });
+        }
         let foreseen = Foreseen::new(&subject, &system, &self.policy, proved);
         let judged = |backing| foreseen.report(&system, &self.policy, self.asker(backing));
         let mut report = judged(Backing::Nothing);
@@ -181,22 +180,6 @@ impl Analyst {
         report.verdict = worst(&report.findings);
         let report = self.kept(report, foreseen.effects(), &system, request);
         Some(Objections { report, left, effects: foreseen.into_effects() })
-    }
-
-    /// What of a script file is looked at ahead.
-    fn foreseen(
-        &self,
-        script: &Script,
-        subject: &Subject,
-        system: &dyn Fn() -> System,
-    ) -> Option<Objections> {
-        let Script::File(file) = script else { return None };
-        if !script::may_destroy(file) {
-            return None;
-        }
-        let system = system();
-        let report = analysis::foresee(subject, &system, &self.policy, self.asker(Backing::Telling));
-        (!report.findings.is_empty()).then(|| Objections { report, left: Vec::new(), effects: Vec::new() })
     }
 
     /// Whether what git does not have was all made since the session began: nobody misses it.
@@ -247,10 +230,6 @@ fn is_of_the_program(request: &ExecRequest, segment: &str) -> bool {
         // A very long one is cut.
         segment == whole || segment.strip_suffix('…').is_some_and(|start| whole.starts_with(start))
     })
-}
-
-fn worst(findings: &[Finding]) -> Verdict {
-    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow)
 }
 
 impl ExecJudge for Analyst {

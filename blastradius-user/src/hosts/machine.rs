@@ -12,6 +12,7 @@ use super::judge::{FileAct, Judge, Question};
 use crate::analysis::{self, Report, Subject};
 use crate::policy::Policy;
 use crate::policy::effect::{Act, Base, Effect, Follow, Located, PathTarget, Selection};
+use crate::policy::finding::worst;
 use crate::policy::judge::judge;
 use crate::policy::mode::Asker;
 use crate::programs::Dialect;
@@ -106,7 +107,7 @@ fn of_file(act: FileAct, path: &Path, system: &System, policy: &Policy, asker: A
     let mut findings = judge(&[located], policy, system, asker);
     findings.retain(|finding| finding.verdict != Verdict::Allow);
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
-    let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.verdict);
+    let verdict = worst(&findings);
     Report { command: segment.to_string(), verdict, findings }
 }
 

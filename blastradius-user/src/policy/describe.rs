@@ -10,6 +10,7 @@ use crate::shell::value::Field;
 use crate::shell::world::{Look, World};
 
 use super::effect::{Act, Base, Effect, Follow, Located, PathTarget, Selection};
+use super::finding::worst;
 use super::mode::{Asker, Mode, Surface};
 use super::resolve::{Hop, Last};
 use super::{Policy, judge, presets};
@@ -217,7 +218,7 @@ impl Policy {
             elsewhere: None,
         };
         let findings = judge(&[located], self, world, Asker { mode, surface: Surface::Text });
-        findings.first().map_or(Verdict::Allow, |finding| finding.verdict)
+        worst(&findings)
     }
 }
 

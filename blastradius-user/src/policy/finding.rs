@@ -22,3 +22,8 @@ pub struct Finding {
     /// A command or act that does a lawful part of the job and is itself allowed.
     pub advice: Option<String>,
 }
+
+/// The worst verdict of these; `allow` without any.
+pub fn worst(findings: &[Finding]) -> Verdict {
+    findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow)
+}

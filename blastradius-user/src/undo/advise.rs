@@ -6,7 +6,7 @@ use super::keep::{Keeper, Kept, Outcome, not_covered};
 use crate::analysis::Report;
 use crate::policy::Policy;
 use crate::policy::effect::Located;
-use crate::policy::finding::Finding;
+use crate::policy::finding::{Finding, worst};
 use crate::policy::mode::Mode;
 use crate::shell::world::World;
 
@@ -67,7 +67,7 @@ fn told(mut report: Report, keeper: &Keeper, outcome: &Outcome) -> Report {
             }));
         }
     }
-    report.verdict = report.findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Allow);
+    report.verdict = worst(&report.findings);
     report.findings.sort_by_key(|finding| std::cmp::Reverse(finding.verdict));
     report
 }

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::guard::caller::ExecRequest;
+use crate::shell::limits::FILE_BYTES;
 
 /// Where a shell's commands come from, if not from its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,15 +56,20 @@ fn has_header(path: &Path) -> bool {
     file.is_ok() && &start == b"#!"
 }
 
-/// A script of more is not read here; the analyzer would not read it either.
-const READ_AT_MOST: u64 = 256 << 10;
-
 /// What a script must hold to do what is looked for ahead. Most scripts hold none of it, and cost a read.
 const VERBS: &[&str] =
     &["rm", "unlink", "find", "rsync", "mv", "drop", "DROP", "truncate", "TRUNCATE", "delete", "DELETE"];
 
-/// Whether the file holds a word that can destroy.
-pub(super) fn may_destroy(path: &Path) -> bool {
+impl Script {
+    /// Whether there is a file to look ahead into, and a word in it that can destroy.
+    pub(super) fn may_destroy(&self) -> bool {
+        matches!(self, Self::File(path) if holds_a_verb(path))
+    }
+}
+
+fn holds_a_verb(path: &Path) -> bool {
+    // A script of more is not read here; the analyzer would not read it either.
+    const READ_AT_MOST: u64 = FILE_BYTES as u64;
     // A FIFO would wait for its writer, and what is read from it is gone.
     if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= READ_AT_MOST) {
         return false;
@@ -110,10 +116,10 @@ mod tests {
         let holds = |text: &str| {
             let path = dir.path().join("script");
             std::fs::write(&path, text).expect("written");
-            may_destroy(&path)
+            holds_a_verb(&path)
         };
         assert!(holds("cd x\nrm -rf *\n") && holds("find . -delete") && holds("\\rm x"));
         assert!(!holds("perform --term\n"));
-        assert!(!may_destroy(Path::new("/dev/null")) && !may_destroy(dir.path()));
+        assert!(!holds_a_verb(Path::new("/dev/null")) && !holds_a_verb(dir.path()));
     }
 }

@@ -125,7 +125,7 @@ fn change(evaluator: &mut Evaluator<'_>, field: &Field) -> Eval<Outcome> {
         }
     }
     if nowhere {
-        return Ok(Outcome { status: Some(1), ..Outcome::unknown() });
+        return Ok(Outcome::status(1));
     }
     let base = if targets.len() == 1 { Base::Known(targets.remove(0)) } else { Base::OneOf(targets) };
     Ok(go(evaluator, base, sure))

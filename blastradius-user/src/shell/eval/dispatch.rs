@@ -189,8 +189,15 @@ impl Evaluator<'_> {
         let base = base_name(name);
         let args = &fields[1..];
         self.note_command(base, args);
-        if let Some(program) = lookup(base) {
-            self.may_be_made |= !MAKE_NO_DIRECTORY.contains(&base);
+        let program = lookup(base);
+        if program.is_none()
+            && name.contains('/')
+            && let Some(outcome) = self.run_script_file(&fields)?
+        {
+            return Ok(outcome);
+        }
+        self.may_be_made |= !MAKE_NO_DIRECTORY.contains(&base);
+        if let Some(program) = program {
             self.called(base, "program");
             if is_destructive(base) && !name.contains('/') && self.path_is_hijacked()? {
                 let what = "is looked for in the working directory first: PATH was changed".into();
@@ -206,12 +213,6 @@ impl Evaluator<'_> {
             }
             return Ok(outcome);
         }
-        if name.contains('/')
-            && let Some(outcome) = self.run_script_file(&fields)?
-        {
-            return Ok(outcome);
-        }
-        self.may_be_made |= !MAKE_NO_DIRECTORY.contains(&base);
         self.called(base, "not known");
         if let Some(handler) = self.state.functions.get("command_not_found_handle").cloned() {
             let values = fields.iter().cloned().map(super::machine::field_value).collect();
