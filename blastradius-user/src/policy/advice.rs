@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use blastradius_common::RuleId;
+use blastradius_common::{Operation, RuleId};
 
 use crate::shell::value::{Cause, Field};
 
@@ -108,10 +108,17 @@ fn for_discard(discard: &Discard) -> String {
     .into()
 }
 
-/// Something that the work tree can spare, by its name.
+/// Something that may go by its name under this policy; where nothing of the kind may, a look.
 fn by_name(policy: &Policy) -> String {
-    let place = if policy.work_tree().is_some() { "./build" } else { "/tmp/NAME" };
-    format!("rm -rf {place}    # name what is to go, inside scope")
+    let build = policy.work_tree().map(|tree| ("./build", tree.root.join("build")));
+    let places = build.into_iter().chain([("/tmp/NAME", "/tmp/NAME".into())]);
+    let may_go = |path: &Path| {
+        policy.marks.zone(path).is_some_and(|answer| answer.stated.zone.permits(Operation::Remove))
+    };
+    match places.into_iter().find(|(_, path)| may_go(path)) {
+        Some((place, _)) => format!("rm -rf {place}    # name what is to go, inside scope"),
+        None => "ls -la    # look at what is there; `blastradius scope` says what may go".into(),
+    }
 }
 
 /// Variables that elsewhere are set, and to a place that is not to be removed: with a guard the command would be as bad.

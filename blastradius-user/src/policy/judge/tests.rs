@@ -694,3 +694,16 @@ fn very_long_operands_are_answered_without_squaring_their_length() {
         assert_eq!(on(&long), expected, "{part}");
     }
 }
+
+#[test]
+fn what_is_advised_instead_may_be_done_under_the_policy_in_force() {
+    let advised = |lines: &str| {
+        let world = world().file(&format!("{PROJ}/.blastradius"), lines);
+        let policy = Policy::load(&world, Start::default());
+        assert!(policy.errors().is_empty(), "{:?}", policy.errors());
+        advice::for_rule(&policy, RuleId::FloorPath, "rm -rf /", None).unwrap_or_default()
+    };
+    assert!(advised("# nothing\n").starts_with("rm -rf ./build "));
+    assert!(advised("deny ./build\n").starts_with("rm -rf /tmp/NAME "));
+    assert!(advised("allow ./dist\n").starts_with("ls -la "));
+}
