@@ -7,7 +7,7 @@ use blastradius_common::{Below, Id, ObjectKey, Zone};
 
 use crate::{
     born::with_name_key,
-    climb::{End, climb},
+    climb::{End, climb, climb_with},
     kernel::{self, Access, Dentry, Inode},
     maps::{self, Marked},
 };
@@ -65,8 +65,10 @@ impl Place {
     pub fn within(session: u32, directory: Dentry) -> Self {
         let inode = directory.directory();
         match below(Marked::all(), session, inode, inode.device()) {
-            Some(below) => Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false },
-            None => Self::around(session, directory),
+            Some(below) if below.flags & Below::INHERITED == 0 => {
+                Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false }
+            }
+            _ => Self::around(session, directory),
         }
     }
 
@@ -111,6 +113,8 @@ const DENIED: u32 = Zone::Denied as u32;
 const OTHER: u32 = Zone::Other as u32;
 /// The answer where none could be had.
 const CUT_SHORT: u32 = OTHER | UNREADABLE;
+/// No answer yet: what is said further up holds. No zone has this number.
+const INHERITED: u32 = 0;
 
 /// Finds the zone of the name `dentry`, as an answer, and the address of the inode whose mark decided.
 ///
@@ -163,31 +167,50 @@ fn zone_below<A: Access>(session: u32, below: Below, directory: Inode<A>, child:
             return zone;
         }
     }
-    if below.dots != 0 {
-        return match child.is_dot_name() {
-            Some(true) => u32::from(below.dots),
-            Some(false) => u32::from(below.zone),
-            None => CUT_SHORT,
-        };
-    }
-    u32::from(below.zone)
+    spoken(below, child)
 }
 
-/// `zone`, unless a directory above `start` is denied as a whole.
+/// `zone`, or for [`INHERITED`] what the next mark says that speaks for itself; unless a directory above `start` is denied
+/// as a whole.
 ///
-/// Denied names need no second look: the user side has resolved them for every marked directory.
+/// Names need no second look: the user side has resolved them for every marked directory.
 #[inline(never)]
 fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
     let marked = Marked::all();
     let dev = start.parent().directory().device();
-    let end = climb(start, A::STEPS, move |parent: Dentry<A>| {
-        let suspect = suspect(marked, parent.directory(), dev);
-        u32::from(suspect.is_some_and(|id| maps::is_denied(&ObjectKey::new(session, id))))
-    });
+    // Turns change it: the verifier is to know nothing of it before the first.
+    let mut known = [u64::from(zone)];
+    kernel::forget(&mut known);
+    let (end, zone) =
+        climb_with(start, A::STEPS, known[0] as u32, move |here: Dentry<A>, parent, zone: &mut u32| {
+            let Some(id) = suspect(marked, parent.directory(), dev) else { return 0 };
+            let key = ObjectKey::new(session, id);
+            if *zone == INHERITED {
+                *zone = maps::below(&key).map_or(INHERITED, |below| spoken(below, here));
+            }
+            u32::from(maps::is_denied(&key))
+        });
     match end {
+        End::Root if zone == INHERITED => OTHER,
         End::Root => zone,
         End::Answer(..) => DENIED,
         End::CutShort => CUT_SHORT,
+    }
+}
+
+/// What `below` says by itself of the entry `child` of its directory, whatever it says of names.
+#[inline(always)]
+fn spoken<A: Access>(below: Below, child: Dentry<A>) -> u32 {
+    if below.flags & Below::INHERITED != 0 {
+        return INHERITED;
+    }
+    if below.dots == 0 {
+        return u32::from(below.zone);
+    }
+    match child.is_dot_name() {
+        Some(true) => u32::from(below.dots),
+        Some(false) => u32::from(below.zone),
+        None => CUT_SHORT,
     }
 }
 

@@ -5,9 +5,12 @@
 
 use std::{
     collections::HashMap,
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     io,
-    os::unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
+    os::{
+        fd::AsRawFd as _,
+        unix::{ffi::OsStrExt as _, fs::OpenOptionsExt as _},
+    },
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -66,16 +69,24 @@ pub(super) struct Marked {
 pub(super) fn write(set: &Set, session: u32, plan: &Plan) -> Result<Marked, MarkError> {
     let _answering = set.attach_identify()?;
     let mut marked = Marked::default();
+    let compiled = compile(plan);
+    let mut found: HashMap<PathBuf, Found> = HashMap::new();
+    for (path, _) in &compiled {
+        if let Some(object) = marked.identify(set, path)? {
+            found.insert(path.clone(), object);
+        }
+    }
     let mut values: HashMap<Id, Compiled> = HashMap::new();
-    let mut named: HashMap<PathBuf, Id> = HashMap::new();
-    for (path, value) in compile(plan) {
-        let Some(id) = marked.identify(set, &path)? else { continue };
-        values.entry(id).and_modify(|other| *other = other.strictest(value)).or_insert(value);
-        named.insert(path, id);
+    for (path, mut value) in compiled {
+        let Some(object) = found.get(&path) else { continue };
+        let speaker = value.inherits.take().and_then(|speaker| found.get(&speaker));
+        value.is_inherited =
+            speaker.is_some_and(|speaker| speaker.mount.is_some() && speaker.mount == object.mount);
+        values.entry(object.id).and_modify(|other| *other = other.strictest(&value)).or_insert(value);
     }
     for NameMark { parent, name, zone, .. } in &plan.names {
-        let Some(id) = named.get(parent) else { continue };
-        let key = NameKey::new(ObjectKey::new(session, *id), name.as_bytes())
+        let Some(object) = found.get(parent) else { continue };
+        let key = NameKey::new(ObjectKey::new(session, object.id), name.as_bytes())
             .ok_or_else(|| MarkError::Name { parent: parent.clone(), name: name.clone() })?;
         set.names.insert(&key, &u32::from(*zone as u8))?;
     }
@@ -86,9 +97,18 @@ pub(super) fn write(set: &Set, session: u32, plan: &Plan) -> Result<Marked, Mark
     Ok(marked)
 }
 
+/// What lies at a path.
+#[derive(Clone, Copy)]
+struct Found {
+    id: Id,
+    /// The mount through which it is seen, as /proc/PID/mountinfo numbers it, if that is to be had. What is said of one
+    /// object holds for another below it by their paths; by their dentries only within one mount.
+    mount: Option<u64>,
+}
+
 impl Marked {
-    /// The identity of what lies at `path`; `None`: nothing does any more.
-    fn identify(&mut self, set: &Set, path: &Path) -> Result<Option<Id>, MarkError> {
+    /// What lies at `path`; `None`: nothing does any more.
+    fn identify(&mut self, set: &Set, path: &Path) -> Result<Option<Found>, MarkError> {
         let open = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path);
         let file = match open {
             Ok(file) => file,
@@ -100,11 +120,18 @@ impl Marked {
         };
         let id =
             identify(set, &file).map_err(|error| MarkError::Identify { path: path.to_owned(), error })?;
+        let mount = mount_of(&file);
         if id.generation == 0 {
             self.held.push(file);
         }
-        Ok(Some(id))
+        Ok(Some(Found { id, mount }))
     }
+}
+
+/// `mnt_id` of proc_pid_fdinfo(5).
+fn mount_of(file: &File) -> Option<u64> {
+    let told = fs::read_to_string(format!("/proc/self/fdinfo/{}", file.as_raw_fd())).ok()?;
+    told.lines().find_map(|line| line.strip_prefix("mnt_id:"))?.trim().parse().ok()
 }
 
 /// The identity of an open object. [`Set::attach_identify`] must be in effect.
@@ -125,7 +152,7 @@ pub(super) fn next_token() -> u64 {
 }
 
 /// What the plan says about one object, as the maps want it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Compiled {
     own: Option<Zone>,
     below: Option<Zone>,
@@ -134,15 +161,19 @@ struct Compiled {
     names: bool,
     /// Nothing above is denied.
     is_final: bool,
+    /// `below` is what this directory says of all that lies in it and no line of this one.
+    inherits: Option<PathBuf>,
+    /// It is that, and the kernel side can find it again from here.
+    is_inherited: bool,
 }
 
 impl Compiled {
-    fn is_denied(self) -> bool {
+    fn is_denied(&self) -> bool {
         [self.own, self.below].contains(&Some(Zone::Denied))
     }
 
     /// One object reached by two paths (a bind mount): the stricter word wins, so that a mark never widens.
-    fn strictest(self, other: Self) -> Self {
+    fn strictest(&self, other: &Self) -> Self {
         let stricter = |a: Option<Zone>, b: Option<Zone>| a.max_by_severity(b);
         Self {
             own: stricter(self.own, other.own),
@@ -150,6 +181,8 @@ impl Compiled {
             dots: stricter(self.dots, other.dots),
             names: self.names || other.names,
             is_final: self.is_final && other.is_final,
+            inherits: None,
+            is_inherited: self.is_inherited && other.is_inherited,
         }
     }
 
@@ -159,7 +192,11 @@ impl Compiled {
             set.own.insert(key, &u32::from(own as u8))?;
         }
         if self.below.is_some() {
-            let flags = [(self.names, Below::NAMES), (self.is_final, Below::FINAL)];
+            let flags = [
+                (self.names, Below::NAMES),
+                (self.is_final && !self.is_inherited, Below::FINAL),
+                (self.is_inherited, Below::INHERITED),
+            ];
             let flags = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, flag)| all | flag);
             let below = Below { zone: number(self.below), dots: number(self.dots), flags, reserved: 0 };
             set.below.insert(key, &below)?;
@@ -193,30 +230,35 @@ fn compile(plan: &Plan) -> Vec<(PathBuf, Compiled)> {
     let said = values.clone();
     for (path, value) in &mut values {
         if denied.iter().any(|place| path.starts_with(place)) {
-            *value = Compiled { own: Some(Zone::Denied), below: Some(Zone::Denied), ..*value };
+            value.own = Some(Zone::Denied);
+            value.below = Some(Zone::Denied);
         }
         value.is_final = denied.iter().all(|place| place != path && place.starts_with(path));
         if value.below.is_none() && (value.names || value.dots.is_some()) {
-            value.below = Some(inherited(path, &said, plan));
+            let (zone, speaker) = inherited(path, &said, plan);
+            (value.below, value.inherits) = (Some(zone), speaker);
         }
     }
     order.into_iter().filter_map(|path| values.remove_entry(&path)).collect()
 }
 
-/// What entries of `path` lie in where its own mark is silent about them: what the nearest speaking one above says.
-fn inherited(path: &Path, said: &HashMap<PathBuf, Compiled>, plan: &Plan) -> Zone {
+/// What entries of `path` lie in where its own mark is silent about them: what the nearest speaking one above says, and
+/// which directory that is if it says so of all that lies in it.
+fn inherited(path: &Path, said: &HashMap<PathBuf, Compiled>, plan: &Plan) -> (Zone, Option<PathBuf>) {
     let mut child = path;
     while let Some(parent) = child.parent() {
         let name = child.file_name().unwrap_or_default();
-        let marked = plan.names.iter().find(|mark| mark.parent == parent && mark.name == name);
-        let value = said.get(parent).copied().unwrap_or_default();
-        let dots = value.dots.filter(|_| name.as_bytes().starts_with(b"."));
-        if let Some(zone) = marked.map(|mark| mark.zone).or(dots).or(value.below) {
-            return zone;
+        if let Some(mark) = plan.names.iter().find(|mark| mark.parent == parent && mark.name == name) {
+            return (mark.zone, None);
+        }
+        let said = said.get(parent);
+        let dots = said.and_then(|value| value.dots).filter(|_| name.as_bytes().starts_with(b"."));
+        if let Some(zone) = dots.or(said.and_then(|value| value.below)) {
+            return (zone, Some(parent.to_owned()));
         }
         child = parent;
     }
-    Zone::Other
+    (Zone::Other, None)
 }
 
 /// The places that the plan denies as a whole.
@@ -308,10 +350,12 @@ mod tests {
         let git = value(&plan, "/w/.git");
         assert!(git.names);
         assert_eq!((git.own, git.below), (None, Some(Zone::Scope)));
+        assert_eq!(git.inherits, Some("/w".into()), "until it is moved");
         plan.marks[0].dots = Some(Zone::Config);
         assert_eq!(value(&plan, "/w/.git").below, Some(Zone::Config));
         plan.marks.clear();
-        assert_eq!(value(&plan, "/w/.git").below, Some(Zone::Other));
+        let git = value(&plan, "/w/.git");
+        assert_eq!((git.below, git.inherits), (Some(Zone::Other), None));
     }
 
     #[test]
@@ -349,8 +393,8 @@ mod tests {
             ..Compiled::default()
         };
         let scope = Compiled { below: Some(Zone::Scope), names: true, is_final: true, ..Compiled::default() };
-        let both = home.strictest(scope);
-        assert_eq!(both, scope.strictest(home));
+        let both = home.strictest(&scope);
+        assert_eq!(both, scope.strictest(&home));
         assert_eq!((both.own, both.below), (Some(Zone::Floor), Some(Zone::Personal)));
         assert!(both.names && both.is_final);
     }

@@ -19,6 +19,7 @@ pub(crate) const TESTS: &[Test] = &[
     Test { name: "dotfiles of a home may be saved atomically, and not moved out or removed", body: dotfiles },
     Test { name: "a born file that takes over a place is no longer born", body: not_laundered },
     Test { name: "a protected name stays protected when its file is replaced", body: names },
+    Test { name: "a directory that leaves scope takes none of it along", body: takes_nothing_along },
 ];
 
 fn refuses(world: &World, act: impl FnOnce() -> Outcome) {
@@ -137,4 +138,33 @@ fn names(machine: &Machine) {
     assert_eq!(create(world.path("scope/vault/key")), DONE);
     refuses(&world, || unlink(world.path("scope/vault/key")));
     assert!(world.has("scope/vault/key"));
+}
+
+fn takes_nothing_along(machine: &Machine) {
+    let world = machine.world_with("takes-nothing-along", |root, plan| {
+        for git in [root.join("scope/lib/.git"), root.join("scope/other-lib/.git")] {
+            std::fs::create_dir_all(git.join("hooks")).expect("made");
+            for file in ["HEAD", "index", "hooks/x"] {
+                std::fs::write(git.join(file), "ref").expect("made");
+            }
+            plan.names.push(name_mark(&git, "HEAD", Zone::History));
+        }
+    });
+    let is_gone = |path: &str| world.guarded(|| unlink(world.path(path))) == DONE;
+    assert!(is_gone("scope/lib/.git/hooks/x"), "as long as it lies there");
+    let away =
+        |from: &str, to: &str| assert_eq!(world.guarded(|| rename(world.path(from), world.path(to))), DONE);
+    away("scope/lib/.git", "kept/git");
+    away("scope/other-lib", "kept/lib");
+    for kept in [
+        "kept/git/index",
+        "kept/git/HEAD",
+        "kept/lib/.git/index",
+        "kept/lib/.git/hooks/x",
+        "kept/lib/.git/HEAD",
+    ] {
+        assert!(!is_gone(kept) && world.has(kept), "{kept}");
+    }
+    refuses(&world, || rename(world.path("kept/git/index"), world.path("kept/git/renamed")));
+    refuses(&world, || rename(world.path("kept/lib/.git/index"), world.path("scope/index")));
 }
