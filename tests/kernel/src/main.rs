@@ -19,6 +19,7 @@ mod program;
 mod soak;
 mod suite;
 mod uring;
+mod watchdog;
 mod weigh;
 mod world;
 
@@ -84,7 +85,8 @@ fn run(filters: &[String]) -> ExitCode {
         |test: &Test| filters.is_empty() || filters.iter().any(|filter| test.name.contains(&**filter));
     for test in suite::all().into_iter().filter(wanted) {
         let begun = Instant::now();
-        match catch_unwind(AssertUnwindSafe(|| (test.body)(&machine))) {
+        let body = || catch_unwind(AssertUnwindSafe(|| (test.body)(&machine)));
+        match watchdog::over(test.name, body) {
             Ok(()) => {
                 println!("ok      {} ({:.1?})", test.name, begun.elapsed());
                 passed += 1;

@@ -203,7 +203,7 @@ fn judge(request: &Request, ended: &qemu::Ended, took: Duration) -> i32 {
         End::NotBooted(why) => (NEVER_STARTED, (*why).to_owned()),
         End::Died => (NEVER_STARTED, "the guest died before the command ended".to_owned()),
     };
-    if matches!(ended.end, End::NotBooted(_) | End::Died) && !request.show_log {
+    if matches!(ended.end, End::NotBooted(_) | End::Died | End::TimedOut) && !request.show_log {
         eprintln!("xtask vm: the end of the kernel's log:\n{}", klog::tail(&ended.log, 40));
     }
     if let Some(complaint) = klog::complaint(&ended.log) {

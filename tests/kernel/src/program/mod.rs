@@ -15,6 +15,7 @@ use std::{
     time::Instant,
 };
 
+use crate::watchdog;
 pub(crate) use act::act;
 use blastradius::guard::kernel::Kernel;
 use stage::Stage;
@@ -53,7 +54,8 @@ fn perform(binary: &Path, group: &str, tests: &[&Test]) -> Vec<bool> {
     let perform_one = |(number, test): (usize, &&Test)| {
         let begun = Instant::now();
         let stage = Stage::set(binary, &format!("{group}-{number}"));
-        let passed = catch_unwind(AssertUnwindSafe(|| (test.body)(&stage))).is_ok();
+        let body = || catch_unwind(AssertUnwindSafe(|| (test.body)(&stage)));
+        let passed = watchdog::over(test.name, body).is_ok();
         println!("{} {} ({:.1?})", if passed { "ok     " } else { "FAILED " }, test.name, begun.elapsed());
         passed
     };
