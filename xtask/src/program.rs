@@ -35,6 +35,12 @@ pub(crate) fn build() -> Result<PathBuf> {
     cargo::release("blastradius-user", "blastradius", &with_all_that_it_needs())
 }
 
+/// Builds another program of the workspace beside it. Its libraries are the same: the crates that they go into would be built
+/// anew for either, in turns.
+pub(crate) fn beside(package: &str) -> Result<PathBuf> {
+    cargo::release(package, package, &Linked { flags: &[], ..with_all_that_it_needs() })
+}
+
 /// The program has every library in it: much of what a start costs is the dynamic linker's work, and the machine that it is
 /// carried to needs no C library, nor one of a certain age.
 const STATIC: &[&str] = &["-Ctarget-feature=+crt-static", "-Crelocation-model=static"];

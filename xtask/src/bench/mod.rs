@@ -167,7 +167,7 @@ fn payload(command: &str) -> String {
 
 /// Under -icount the guest's clock counts instructions, so that one run is like another.
 fn kernel() -> Result<Measured> {
-    let program = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &cargo::Linked::default())?;
+    let program = program::beside(KERNEL_TESTS)?;
     let request = vm::Request {
         icount: true,
         timeout: 1800,

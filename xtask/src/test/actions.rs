@@ -172,7 +172,7 @@ const GUEST_BINARY: &str = "/usr/bin/blastradius";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
     let KernelRun { series, fs, append, program, acts } = run;
-    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &cargo::Linked::default())?;
+    let tests = program::beside(KERNEL_TESTS)?;
     let mut request = vm::Request {
         fs: *fs,
         append: (*append).to_owned(),
@@ -196,7 +196,7 @@ fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
 
 /// Memory is scarce there, so that it is scarce without asking for much.
 fn soak(series: &str, seconds: u64, limit: Duration) -> Result<Outcome> {
-    let tests = cargo::release(KERNEL_TESTS, KERNEL_TESTS, &cargo::Linked::default())?;
+    let tests = program::beside(KERNEL_TESTS)?;
     let command = vec![tests.into_os_string(), "soak".into(), seconds.to_string().into()];
     guest(vm::Request { mem: 512, ..vm::Request::new(series, command) }, limit)
 }
