@@ -4,12 +4,13 @@
 #   CASE_DIR holds: base setup command uid cwd watch count. It receives: text.json before after before.count after.count
 #   output status, and of what `blastradius undo` gave back: undo.output undone undone.count. GUARD is put in front of the case's shell; empty: unguarded. BLASTRADIUS names the binary.
 # The real "/" is only an overlay's lower layer; every write lands in a tmpfs and is dropped with the namespace.
+# xino: numbers of inodes of two file systems stay apart.
 set -u
 case_dir=$1; shift
 stage=$(mktemp -d)
 mount -t tmpfs -o size=256m tmpfs "$stage" || exit 97
 mkdir "$stage/upper" "$stage/work" "$stage/root"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work" "$stage/root" || exit 98
+mount -t overlay overlay -o "lowerdir=/,upperdir=$stage/upper,workdir=$stage/work,xino=on" "$stage/root" || exit 98
 root=$stage/root
 mount -t tmpfs -o mode=1777 tmpfs "$root/tmp"
 mount -t proc proc "$root/proc"

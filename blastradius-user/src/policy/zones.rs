@@ -248,7 +248,7 @@ fn lay_pattern(marks: &mut Marks, pattern: &Pattern, zone: Zone, origin: &Origin
 }
 
 /// Mount points are floor objects. What lies below one inside scope is *other*, unless a line names it, it is a tmpfs
-/// (which has the zone of its place), or it is a bind of something whose zone is known.
+/// that is seen nowhere else (which has the zone of its place), or it is a bind of something whose zone is known.
 fn lay_mounts(ground: &Ground<'_>, marks: &mut Marks, objects: &mut Vec<FloorObject>) {
     for mount in ground.mounts {
         if depth(&mount.path) == 0 {
@@ -259,16 +259,28 @@ fn lay_mounts(ground: &Ground<'_>, marks: &mut Marks, objects: &mut Vec<FloorObj
             .is_some_and(|entry| entry.below.as_ref().is_some_and(|stated| stated.zone == Zone::Scope));
         let inside = mount.path.join("\u{1}");
         let in_scope = marks.zone(&inside).is_some_and(|answer| answer.stated.zone == Zone::Scope);
-        if in_scope && !is_scope_root && mount.fs_type != "tmpfs" {
-            let zone = bind_source(ground, mount)
-                .and_then(|source| marks.zone(&source.join("\u{1}")))
-                .map_or(Zone::Other, |answer| answer.stated.zone);
+        if in_scope && !is_scope_root {
+            let zone = || {
+                let source = bind_source(ground, mount)?;
+                Some(marks.zone(&source.join("\u{1}"))?.stated.zone)
+            };
+            // Said of the mount's own root: who climbs from within comes no further.
+            let zone = if is_its_places(ground, mount) { Zone::Scope } else { zone().unwrap_or(Zone::Other) };
             marks.below(&mount.path, zone, format!("another file system ({}) inside scope", mount.fs_type));
         }
         marks.own(&mount.path, Zone::Floor, "floor: a mount point");
         marks.ancestors(&mount.path, &format!("holds the mount point {}", mount.path.display()).into());
         objects.push(FloorObject { path: mount.path.clone(), is_mount: true });
     }
+}
+
+/// Whether what is mounted belongs to the place where it is mounted: a tmpfs that is seen nowhere else.
+fn is_its_places(ground: &Ground<'_>, mount: &MountPoint) -> bool {
+    let shares = |other: &MountPoint| {
+        let overlap = other.root.starts_with(&mount.root) || mount.root.starts_with(&other.root);
+        other.path != mount.path && other.device == mount.device && overlap
+    };
+    mount.fs_type == "tmpfs" && !ground.mounts.iter().any(shares)
 }
 
 /// Where a bind mount's content lies otherwise: on another mount of the same file system that shows it.

@@ -592,6 +592,18 @@ fn a_tmpfs_inside_the_project_may_be_emptied_and_not_removed() {
 }
 
 #[test]
+fn a_tmpfs_that_is_mounted_elsewhere_too_is_not_the_projects() {
+    let world = world()
+        .mount("/run/shared", "tmpfs", 9)
+        .mount("/home/dev/proj/data", "tmpfs", 9)
+        .file("/home/dev/proj/data/x", "");
+    let on =
+        |operand: &str| worst(&findings_in(&world, path(REMOVE, Field::literal(operand)), INTERACTIVE)).1;
+    assert_eq!(on("data/x"), Some(RuleId::OutOfScope));
+    assert_eq!(on("app.log"), None);
+}
+
+#[test]
 fn a_broken_policy_file_refuses_destructive_work_and_nothing_else() {
     let world = world().file("/home/dev/proj/.blastradius", "allow /");
     let on = |effect: Located| worst(&findings_in(&world, effect, INTERACTIVE));

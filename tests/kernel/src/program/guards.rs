@@ -11,6 +11,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "a tree out of scope survives rm -rf", body: tree },
     Test { name: "nothing out of scope is renamed away, replaced or truncated", body: other_acts },
     Test { name: "what lies in scope may go", body: in_scope },
+    Test { name: "what is mounted in the work tree is its own, unless it is elsewhere too", body: mounted },
     Test { name: "what the session made may go, wherever it is", body: born },
     Test { name: "a command with an unset variable is refused and explained before it starts", body: unset },
     Test { name: "a process beside the session is free", body: beside },
@@ -60,6 +61,21 @@ fn in_scope(stage: &Stage) {
     let ended = stage.agent("rm file && rm -rf build && echo done").with(0);
     assert_eq!(ended.said(), "done\n");
     assert!(!stage.has("project/file") && !stage.has("project/build"));
+}
+
+fn mounted(stage: &Stage) {
+    let prepare = "mkdir own shared \"$KEPT/tmp\" && mount -t tmpfs tmpfs own && mount -t tmpfs tmpfs \"$KEPT/tmp\" && \
+                   mount --bind \"$KEPT/tmp\" shared && mkdir own/deep && touch own/deep/file shared/file";
+    stage.unguarded(prepare).with(0);
+    let outcome = std::panic::catch_unwind(|| {
+        stage.agent("rm -r own/deep").with(0);
+        stage.agent("\"$ACT\" act unlink shared/file").with(1);
+        assert!(!stage.has("project/own/deep") && stage.has("project/shared/file"));
+    });
+    stage.unguarded("umount shared \"$KEPT/tmp\" own").with(0);
+    if let Err(panic) = outcome {
+        std::panic::resume_unwind(panic);
+    }
 }
 
 fn born(stage: &Stage) {
