@@ -184,3 +184,22 @@ fn a_submodule_that_was_emptied_comes_back_with_what_was_changed_in_it() {
     assert_eq!(given.code, Some(0), "{}", given.text);
     assert_eq!(ground.sh(state).text, before, "{}", given.text);
 }
+
+#[test]
+fn settings_that_were_emptied_come_back_and_those_that_were_changed_stay() {
+    let ground = Ground::with_git();
+    ground.sh("echo '*.tmp' > .git/info/exclude");
+    assert_eq!(ground.session("true").code, Some(0));
+    ground.sh(": > .git/config; echo '*.bak' > .git/info/exclude");
+    assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+    assert_eq!(ground.sh("git config user.name; cat .git/info/exclude").text, "t\n*.bak\n");
+}
+
+#[test]
+fn commits_are_held_within_the_time_that_a_start_may_take() {
+    let ground = Ground::with_git();
+    let said = ground.session_with("start=0s", "true");
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert!(said.text.contains(".git/objects") && said.text.contains("timed out"), "{}", said.text);
+    assert!(!ground.session("true").text.contains(".git/objects"), "the next start has the time");
+}

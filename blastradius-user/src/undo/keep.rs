@@ -153,9 +153,9 @@ impl Keeper {
         let mut state = self.state();
         let roots = self.roots();
         state.remember_last(&roots);
-        let (looking, deadline) = deadlines(self.limits.start);
+        let until = Deadlines::within(self.limits.start);
         let mut found = Found::default();
-        let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
+        let mut walk = Walk::new(world, &self.policy, &mut state.trees, until.looking);
         for root in &roots {
             walk.below(root, &|_, _| true, &mut found);
         }
@@ -164,8 +164,8 @@ impl Keeper {
             found.work_trees.push(tree.clone());
         }
         let held = found.work_trees.clone();
-        let wanted = self.wanted(found, held, Effort::Light, &mut state);
-        self.write(&mut state, Occasion::Start, "", wanted, deadline)
+        let wanted = self.wanted(found, held, Effort::Light, until.holding, &mut state);
+        self.write(&mut state, Occasion::Start, "", wanted, until.keeping)
     }
 
     /// Keeps what a command will touch.
@@ -190,13 +190,13 @@ impl Keeper {
         let _acting = Acting::as_agent(self.identity.as_ref());
         let mut state = self.state();
         state.trees.refresh();
-        let (looking, deadline) = deadlines(patience);
+        let until = Deadlines::within(patience);
         let (mut found, mut commits, mut wiped) = (Found::default(), Vec::new(), Vec::new());
         let mut known = true;
         for touch in touches {
             match touch {
                 Touch::Object { path, recursive, swept, names } => {
-                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
+                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, until.looking);
                     self.object(&mut walk, &path, recursive, swept, &names, &mut found);
                 }
                 Touch::Work(directory) => {
@@ -205,7 +205,7 @@ impl Keeper {
                         known = false;
                         continue;
                     };
-                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, looking);
+                    let mut walk = Walk::new(world, &self.policy, &mut state.trees, until.looking);
                     walk.below(&tree.root, &|_, _| true, &mut found);
                 }
                 Touch::Commits(directory) => {
@@ -229,8 +229,8 @@ impl Keeper {
         {
             return Outcome { complete: known && wiped.is_empty(), wiped, ..Outcome::default() };
         }
-        let wanted = self.wanted(found, commits, Effort::Full, &mut state);
-        let outcome = self.write(&mut state, Occasion::Command, command, wanted, deadline);
+        let wanted = self.wanted(found, commits, Effort::Full, until.holding, &mut state);
+        let outcome = self.write(&mut state, Occasion::Command, command, wanted, until.keeping);
         Outcome { complete: outcome.complete && known && wiped.is_empty(), wiped, ..outcome }
     }
 
@@ -296,7 +296,14 @@ impl Keeper {
         roots
     }
 
-    fn wanted(&self, found: Found, commits: Vec<WorkTree>, effort: Effort, state: &mut State) -> Wanted {
+    fn wanted(
+        &self,
+        found: Found,
+        commits: Vec<WorkTree>,
+        effort: Effort,
+        until: Instant,
+        state: &mut State,
+    ) -> Wanted {
         let Found { objects, mut work_trees, stopped } = found;
         let mut wanted = Wanted::default();
         wanted.gaps.extend(stopped.into_iter().map(|(path, why)| Gap { path: Name::from(&*path), why }));
@@ -317,8 +324,15 @@ impl Keeper {
                 let mut left = state.left;
                 // Names of sessions begin with the date.
                 let day = state.session.get(..8).unwrap_or(&state.session);
-                match repository::hold_objects(&work, &state.store, day, effort, &mut left, &mut wanted.gaps)
-                {
+                match repository::hold_objects(
+                    &work,
+                    &state.store,
+                    day,
+                    effort,
+                    until,
+                    &mut left,
+                    &mut wanted.gaps,
+                ) {
                     Ok(name) => described.objects = Some(name),
                     Err(error) => wanted.gaps.push(Gap {
                         path: Name::from(&*work.common_dir),
@@ -396,18 +410,30 @@ impl Keeper {
     /// Keeps exactly these paths, whatever they are: an undo is about to replace them.
     pub fn before_undo(&self, paths: &[PathBuf], repositories: &[WorkTree]) -> Outcome {
         let mut state = self.state();
-        let deadline = Instant::now() + Duration::from_secs(24 * 3600);
+        let until = Deadlines::within(Duration::from_secs(24 * 3600));
         let there = paths.iter().filter_map(|path| Some((path.clone(), fs::symlink_metadata(path).ok()?)));
         let found = Found { objects: there.collect(), work_trees: Vec::new(), stopped: Vec::new() };
-        let wanted = self.wanted(found, repositories.to_vec(), Effort::Full, &mut state);
-        self.write(&mut state, Occasion::Undo, "blastradius undo", wanted, deadline)
+        let wanted = self.wanted(found, repositories.to_vec(), Effort::Full, until.holding, &mut state);
+        self.write(&mut state, Occasion::Undo, "blastradius undo", wanted, until.keeping)
     }
 }
 
-/// Until when to look for what needs keeping, and until when to keep it: whoever looks at a million files still keeps some.
-fn deadlines(patience: Duration) -> (Instant, Instant) {
-    let now = Instant::now();
-    (now + patience / 2, now + patience)
+/// Until when each part of a keeping may last: whoever looks at a million files still keeps some.
+#[derive(Clone, Copy)]
+struct Deadlines {
+    /// Looking for what needs keeping.
+    looking: Instant,
+    /// Holding what commits are made of.
+    holding: Instant,
+    /// Keeping the rest.
+    keeping: Instant,
+}
+
+impl Deadlines {
+    fn within(patience: Duration) -> Self {
+        let now = Instant::now();
+        Self { looking: now + patience / 2, holding: now + patience * 3 / 4, keeping: now + patience }
+    }
 }
 
 /// So many commands are named in the end report.

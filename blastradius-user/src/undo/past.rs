@@ -255,7 +255,7 @@ impl<'a> Past<'a> {
                     .any(|name| path.file_name() == Some(OsStr::new(name)));
             if is_log && self.merged_log(path).is_some() {
                 steps.push(Step::Log(path.clone()));
-            } else if !is_log && is_other && is_settings(path) && !path.exists() {
+            } else if !is_log && is_other && is_settings(path) && self.is_gone(path) {
                 steps.push(Step::File(path.clone()));
             }
         }
@@ -263,6 +263,13 @@ impl<'a> Past<'a> {
             steps.push(Step::Index);
         }
         steps
+    }
+
+    /// A file that is not there, or that holds nothing where it held something. One that says something else now is left
+    /// alone: `git config` is everyday work.
+    fn is_gone(&self, path: &Path) -> bool {
+        let had = || self.files.get(path).is_some_and(|entry| !self.bytes(entry).is_empty());
+        fs::metadata(path).map_or(true, |now| now.len() == 0 && had())
     }
 
     /// A ref that is gone, or that no longer leads to what it led to. One that moved on is left alone.

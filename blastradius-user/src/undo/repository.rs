@@ -4,6 +4,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use super::blob::Digest;
 use super::name::Name;
@@ -73,6 +74,7 @@ fn loose_objects(objects: &Path) -> usize {
 /// again once they are there, so a hard link is as good as a copy; where there can be none, they are copied.
 ///
 /// Returns the directory's name in the store. Sessions of one day share it, so that what git itself let go of goes when these do.
+/// What is not held when `deadline` comes is a gap; the next to hold goes on from there.
 ///
 /// # Errors
 /// If the directory cannot be made.
@@ -81,6 +83,7 @@ pub fn hold_objects(
     store: &Store,
     day: &str,
     effort: Effort,
+    deadline: Instant,
     left: &mut u64,
     gaps: &mut Vec<Gap>,
 ) -> io::Result<String> {
@@ -101,7 +104,12 @@ pub fn hold_objects(
         if let Some(parent) = at.parent() {
             fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
         }
-        if let Err(error) = hold(&from, &at, store, effort, left) {
+        let held = if Instant::now() < deadline {
+            hold(&from, &at, store, effort, left)
+        } else {
+            Err(io::ErrorKind::TimedOut.into())
+        };
+        if let Err(error) = held {
             missed += 1;
             why = error.to_string();
         }
