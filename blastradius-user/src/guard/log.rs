@@ -64,11 +64,7 @@ pub enum LogError {
 /// # Errors
 /// [`LogError::NoPlace`].
 pub fn directory() -> Result<PathBuf, LogError> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    absolute("XDG_STATE_HOME")
-        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
-        .map(|state| state.join("blastradius"))
-        .ok_or(LogError::NoPlace)
+    crate::system::state::directory().ok_or(LogError::NoPlace)
 }
 
 /// An open log.

@@ -114,7 +114,7 @@ fn of_file(act: FileAct, path: &Path, system: &System, policy: &Policy, asker: A
 /// What the session's log says was refused and no hook has told yet.
 fn untold(session: &str) -> Option<Vec<String>> {
     let name_is_plain = session.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    let directory = super::install::site::state_directory().filter(|_| name_is_plain)?;
+    let directory = crate::system::state::directory().filter(|_| name_is_plain)?;
     let mut log = File::open(directory.join(format!("{session}.jsonl"))).ok()?;
     let length = log.metadata().ok()?.len();
     let mark = directory.join(format!("{session}.told"));

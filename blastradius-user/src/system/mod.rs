@@ -8,6 +8,7 @@ pub mod approvals;
 mod ask;
 mod git;
 mod mounts;
+pub(crate) mod state;
 pub(crate) mod users;
 
 use std::cell::OnceCell;

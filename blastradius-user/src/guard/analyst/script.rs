@@ -60,6 +60,12 @@ fn has_header(path: &Path) -> bool {
 const VERBS: &[&str] =
     &["rm", "unlink", "find", "rsync", "mv", "drop", "DROP", "truncate", "TRUNCATE", "delete", "DELETE"];
 
+/// What scripts write to below `/dev` without harm. Whether another name there is a block device's, the analyzer finds out.
+const HARMLESS: &[&str] = &[
+    "null", "zero", "full", "random", "urandom", "tty", "stdin", "stdout", "stderr", "fd", "shm", "tcp",
+    "udp",
+];
+
 impl Script {
     /// Whether there is a file to look ahead into, and a word in it that can destroy.
     pub(super) fn may_destroy(&self) -> bool {
@@ -77,12 +83,40 @@ fn holds_a_verb(path: &Path) -> bool {
     let mut text = Vec::new();
     let read = File::open(path).and_then(|file| file.take(READ_AT_MOST).read_to_end(&mut text));
     let is_verb = |word: &[u8]| VERBS.iter().any(|verb| verb.as_bytes() == word);
-    read.is_ok() && text.split(|byte| !byte.is_ascii_alphanumeric()).any(is_verb)
+    read.is_ok() && (words(&text).any(is_verb) || names_a_device(&text))
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !byte.is_ascii_alphanumeric())
+}
+
+fn names_a_device(text: &[u8]) -> bool {
+    const DEVICES: &[u8] = b"/dev/";
+    let after = text.windows(DEVICES.len()).enumerate().filter(|(_, window)| *window == DEVICES);
+    after
+        .filter_map(|(at, _)| words(&text[at + DEVICES.len()..]).next())
+        .any(|name| !name.is_empty() && !HARMLESS.iter().any(|harmless| harmless.as_bytes() == name))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_is_looked_into_if_it_holds_a_verb_or_names_a_device() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let looked_into = |text: &str| {
+            let path = dir.path().join("script");
+            std::fs::write(&path, text).expect("written");
+            Script::File(path).may_destroy()
+        };
+        for text in ["rm x", "echo > /dev/sda", "open('/dev/nvme0n1', 'wb')", "for d in /dev/vd?; do"] {
+            assert!(looked_into(text), "{text}");
+        }
+        for text in ["make 2> /dev/null", "echo > /dev/tty", "ls /dev/", "firm"] {
+            assert!(!looked_into(text), "{text}");
+        }
+    }
 
     #[test]
     fn text_is_told_from_a_script_file_and_from_input() {

@@ -53,7 +53,7 @@ impl Site {
         Ok(Self {
             home: home.ok_or_else(|| missing("HOME is not set to an absolute path"))?,
             project: std::env::current_dir()?,
-            state: state_directory()
+            state: crate::system::state::directory()
                 .ok_or_else(|| missing("HOME is not set to an absolute path"))?
                 .join("hosts"),
             program,
@@ -75,12 +75,4 @@ impl Site {
             Scope::Global => moved.unwrap_or_else(|| self.home.join(place.path)),
         }
     }
-}
-
-/// Our directory for what must outlive a process, by the environment; where the session logs are too.
-pub fn state_directory() -> Option<PathBuf> {
-    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state =
-        absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")))?;
-    Some(state.join("blastradius"))
 }
