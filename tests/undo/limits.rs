@@ -202,3 +202,36 @@ fn when_time_is_short_some_is_kept_and_the_number_of_the_rest_is_named() {
         said.text
     );
 }
+
+/// How many files make a tree large; a long run asks for more.
+fn many() -> usize {
+    let asked = std::env::var("BLASTRADIUS_TEST_FILES").ok();
+    asked.map_or(20_000, |count| count.parse().expect("BLASTRADIUS_TEST_FILES is a number"))
+}
+
+#[test]
+fn a_tree_of_many_files_is_guarded_and_what_is_lost_of_it_comes_back() {
+    const IN_A_DIRECTORY: usize = 1_000;
+    let ground = Ground::new();
+    for directory in 0..many().div_ceil(IN_A_DIRECTORY) {
+        let directory = ground.tree().join(format!("d{directory}"));
+        std::fs::create_dir(&directory).expect("made");
+        for file in 0..IN_A_DIRECTORY {
+            std::fs::write(directory.join(file.to_string()), "the same\n").expect("written");
+        }
+    }
+    ground.sh("git init -q .; git config user.name t; git config user.email t@example.invalid
+               git add .; git commit -qm all; echo mine > d0/mine; echo more >> d0/1");
+    // What the start does not get to, the removal itself sees.
+    let said = ground.session("rm d0/mine d0/1; rm -r d1");
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert!(!ground.tree().join("d0/mine").exists() && !ground.tree().join("d1").exists());
+    let given = ground.undo(&["--last", "--yes"]);
+    assert_eq!(given.code, Some(0), "{}", given.text);
+    assert_eq!(
+        ground.sh("cat d0/mine d0/1; ls d1 | wc -l; git status --short").text,
+        "mine\nthe same\nmore\n1000\n M d0/1\n?? d0/mine\n",
+        "{}",
+        given.text
+    );
+}

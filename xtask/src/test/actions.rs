@@ -42,9 +42,10 @@ pub(crate) fn perform(action: &Action, limit: Duration) -> Result<Outcome> {
         }
         Action::Tests => all_of([tests(), documentation_tests()], limit),
         Action::Whole { root: Some(why), .. } if !geteuid().is_root() => Ok(Outcome::Skipped(why.into())),
-        Action::Whole { target, root: _ } => {
-            let arguments = ["test", "--locked", "--package", WHOLE_TESTS, "--test", target];
-            watch(cargo(&arguments).env(BINARY, program::build()?), limit)
+        Action::Whole { target, root: _, only, env } => {
+            let mut command = cargo(&["test", "--locked", "--package", WHOLE_TESTS, "--test", target, "--"]);
+            command.args(only).envs(env.iter().copied());
+            watch(command.env(BINARY, program::build()?), limit)
         }
         Action::ShellScripts => watch(&mut shell_scripts()?, limit),
         Action::Licences => Ok(match licences::run(&licences::Request::default())? {

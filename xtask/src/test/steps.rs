@@ -44,6 +44,10 @@ pub(crate) enum Action {
         target: &'static str,
         /// What it takes root for, if it does.
         root: Option<&'static str>,
+        /// Which of its tests, by parts of their names; none: all.
+        only: &'static [&'static str],
+        /// Variables that make them larger.
+        env: &'static [(&'static str, &'static str)],
     },
     /// Has real agents work under our hook and under the guard.
     Agents {
@@ -128,7 +132,7 @@ const fn lint(name: &'static str, jobs: &'static [Job], action: Action) -> Step 
 }
 
 const fn whole(name: &'static str, target: &'static str) -> Step {
-    let action = Action::Whole { target, root: None };
+    let action = Action::Whole { target, root: None, only: &[], env: &[] };
     Step {
         group: "cases",
         name,
@@ -141,7 +145,8 @@ const fn whole(name: &'static str, target: &'static str) -> Step {
 
 /// One that makes roots of its own.
 const fn rooted(name: &'static str, target: &'static str, jobs: &'static [Job]) -> Step {
-    let action = Action::Whole { target, root: Some("a root directory of its own takes root") };
+    let root = Some("a root directory of its own takes root");
+    let action = Action::Whole { target, root, only: &[], env: &[] };
     Step { jobs, action, ..whole(name, target) }
 }
 
@@ -269,6 +274,16 @@ pub(crate) const STEPS: &[Step] = &[
     whole("what CI systems and images are given", "packaging"),
     whole("the text layer against what bash really does", "truth"),
     whole("what was destroyed in scope comes back", "undo"),
+    Step {
+        tier: Long,
+        action: Action::Whole {
+            target: "undo",
+            root: None,
+            only: &["a_tree_of_many_files"],
+            env: &[("BLASTRADIUS_TEST_FILES", "1000000")],
+        },
+        ..whole("what was destroyed among a million files comes back", "undo")
+    },
     rooted("incidents, replayed on this machine's best rung", INCIDENTS, &[Job::Build, Job::Programs]),
     Step {
         tier: Long,
