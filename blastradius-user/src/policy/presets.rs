@@ -232,7 +232,7 @@ pub fn is_present(world: &dyn World, home: Option<&Path>, preset: &Preset) -> bo
     };
     preset.variables.iter().any(|name| world.env(name).is_some_and(|value| !value.is_empty()))
         || preset.programs.iter().any(|program| world.which(program).is_some())
-        || preset.traces.iter().any(|trace| is_there(&trace))
+        || preset.traces.iter().any(is_there)
 }
 
 /// A path of the table, made absolute.
