@@ -215,7 +215,8 @@ impl Container<'_> {
         self.edit(|config| config["process"]["args"] = json!(argv));
     }
 
-    fn edit(&self, change: impl FnOnce(&mut Value)) {
+    /// Changes what runc is told.
+    pub(crate) fn edit(&self, change: impl FnOnce(&mut Value)) {
         let file = self.place.join("config.json");
         let mut config =
             serde_json::from_slice(&fs::read(&file).expect("a configuration")).expect("runc writes JSON");
@@ -230,7 +231,7 @@ impl Drop for Container<'_> {
     }
 }
 
-fn push(list: &mut Value, item: &str) {
+pub(crate) fn push(list: &mut Value, item: &str) {
     list.as_array_mut().expect("a list").push(item.into());
 }
 

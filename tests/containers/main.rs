@@ -1,5 +1,5 @@
-//! The guard in containers that runc makes: as entry point, as a second process, put over a running one from the host, and
-//! with a person who answers in the container.
+//! The guard in containers that runc makes: as entry point, as a second process, put over a running one from the host or from
+//! a pod beside it, and with a person who answers in the container.
 //!
 //! `BLASTRADIUS_BIN` names the binary; without it, the one beside this test is taken. It needs root. With
 //! `BLASTRADIUS_RUNG=kernel`, in a guest, the kernel rung is tried too.
@@ -7,6 +7,7 @@
 mod container;
 mod entry;
 mod host;
+mod node;
 mod person;
 mod second;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use yaml_rust2::{Yaml, YamlLoader};
 
-fn packaging() -> PathBuf {
+pub(crate) fn packaging() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging")
 }
 
@@ -19,7 +19,7 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn yaml(path: &str) -> Yaml {
+pub(crate) fn yaml(path: &str) -> Yaml {
     let text = fs::read_to_string(packaging().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
     YamlLoader::load_from_str(&text).unwrap_or_else(|error| panic!("{path}: {error}")).remove(0)
 }

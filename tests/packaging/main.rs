@@ -2,3 +2,5 @@
 
 mod action;
 mod formats;
+mod kubernetes;
+mod node;

@@ -59,9 +59,18 @@ pub(crate) const ACCOUNTED: &[(&str, By)] = &[
         Test("tests/readme/main.rs", "fn each_command_of_ours_that_a_page_shows_is_in_the_help"),
     ),
     (
+        "sudo ./target/release/blastradius",
+        Test("tests/readme/main.rs", "fn each_command_of_ours_that_a_page_shows_is_in_the_help"),
+    ),
+    (
         "sudo -E blastradius",
         Test("tests/readme/main.rs", "fn each_command_of_ours_that_a_page_shows_is_in_the_help"),
     ),
+    (
+        "kubectl apply -k packaging/kubernetes",
+        Elsewhere("a cluster; tests/containers/node.rs has runc do what it asks for"),
+    ),
+    ("kubectl exec", Elsewhere("no instruction: what it starts is spoken of")),
     ("docker ", Elsewhere("a machine with a container engine")),
     ("git ", Elsewhere("no instruction: what git does is spoken of")),
 ];

@@ -4,7 +4,9 @@
 //! another program stands in a table that says which test runs it, or that it is for another system.
 
 mod accounted;
+mod exits;
 mod page;
+mod picture;
 
 use std::collections::BTreeMap;
 use std::process::Command;
@@ -62,7 +64,9 @@ fn tells_of(help: &str, word: &str) -> bool {
 /// What follows our name, whoever calls us.
 fn own(code: &str) -> Option<&str> {
     let code = code.strip_prefix("sudo ").unwrap_or(code);
-    code.strip_prefix("-E ").unwrap_or(code).strip_prefix("blastradius ")
+    let code = code.strip_prefix("-E ").unwrap_or(code);
+    // Where it lies in a clone, and when it is installed.
+    code.strip_prefix("./target/release/").unwrap_or(code).strip_prefix("blastradius ")
 }
 
 #[test]

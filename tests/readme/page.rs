@@ -15,7 +15,8 @@ pub(crate) fn root() -> PathBuf {
 }
 
 impl Page {
-    fn read(name: &str) -> Self {
+    /// The page with this name.
+    pub(crate) fn read(name: &str) -> Self {
         let text = fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
         Self { name: name.to_owned(), text }
     }
@@ -32,6 +33,13 @@ impl Page {
         }
         names.sort();
         names.iter().map(|name| Self::read(name)).collect()
+    }
+
+    /// The cells of the rows below a table's heading, which begins with `first`.
+    pub(crate) fn table(&self, first: &str) -> Vec<Vec<&str>> {
+        let rows = self.text.lines().skip_while(|line| !line.starts_with(&format!("| {first} |"))).skip(2);
+        let rows = rows.take_while(|line| line.starts_with('|')).map(|row| row.trim_matches('|'));
+        rows.map(|row| row.split(" | ").map(str::trim).collect()).collect()
     }
 
     /// The indented blocks that begin with `$ blastradius`: the command line, and what it prints.

@@ -10,25 +10,34 @@ pub(super) struct Args {}
 const EXIT_STATUS: &str = r#".SH "EXIT STATUS"
 .TP
 0
-The command was allowed (or warned about); with \fB\-\-\fR the command's own status.
+check: allowed, perhaps with a warning.
 .TP
 1
-check: denied.
+check: refused. doctor: less than what was required.
 .TP
 2
-check: a human would be asked.
+check: a person would be asked.
+.TP
+3
+run \-\-fail\-on\-refusal: the agent ended well, and something was refused.
 .TP
 64
 The arguments make no sense.
 .TP
+65
+scope: a policy file is broken.
+.TP
 125
-run: the guard's own failure, or its refusal to start unprotected.
+run, attach: a failure of the guard's own, or its refusal to start.
 .TP
 126
-The wrapper refused the command, or the command cannot be executed.
+\fBblastradius \-\-\fR: refused, or it cannot be executed.
 .TP
 127
-The command was not found.
+There is no such command.
+.PP
+\fBrun\fR and \fBblastradius \-\-\fR otherwise end as the command does, by its signal, too; as process 1 of a container, which no signal ends,
+\fBrun\fR exits with 128 + N for signal N.
 .SH FILES
 .TP
 .B .blastradius

@@ -86,7 +86,8 @@ pub fn for_rule(policy: &Policy, rule: RuleId, segment: &str, resolved: Option<&
         RuleId::NetworkCode => Some(fetched(segment)),
         RuleId::MountBelow => Some("findmnt    # look at what is mounted there, and unmount it first".into()),
         RuleId::PolicyError => {
-            Some("cat .blastradius    # read the line that the error names; a person mends it".into())
+            let file = policy.errors().first().map_or(Path::new(super::CONFIG_NAME), |error| &error.file);
+            Some(format!("cat {}    # read the line that the error names; a person mends it", quoted(file)))
         }
         RuleId::PowerState
         | RuleId::SecurityPosture

@@ -9,6 +9,7 @@ use blastradius_common::{Operation, Verdict, Zone};
 use crate::shell::value::Field;
 use crate::shell::world::{Look, World};
 
+use super::config::ConfigError;
 use super::effect::{Act, Base, Effect, Follow, Located, PathTarget, Selection};
 use super::finding::worst;
 use super::mode::{Asker, Mode, Surface};
@@ -49,6 +50,8 @@ pub struct PathAnswer {
     pub exists: bool,
     /// What would happen, act by act.
     pub outcomes: Vec<Outcome>,
+    /// What is wrong with the policy: as long as something is, no zone can be relied on.
+    pub broken: Vec<ConfigError>,
 }
 
 /// What would happen if something were done to a path.
@@ -66,13 +69,23 @@ pub struct Outcome {
 
 impl fmt::Display for PathAnswer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { asked, path, links, zone, origin, exists, outcomes } = self;
+        let Self { asked, path, links, zone, origin, exists, outcomes, broken } = self;
         writeln!(out, "{asked}")?;
         writeln!(out, "  path      {}", path.display())?;
         for hop in links {
             writeln!(out, "  link      {} → {}", hop.link.display(), hop.target.display())?;
         }
-        writeln!(out, "  zone      {} ({origin})", zone.name())?;
+        for error in broken {
+            writeln!(out, "  broken    {error}")?;
+        }
+        let zone = zone.name();
+        match broken.is_empty() {
+            true => writeln!(out, "  zone      {zone} ({origin})")?,
+            false => writeln!(
+                out,
+                "  zone      unknown until that is mended (the other lines say {zone}: {origin})"
+            )?,
+        }
         if !exists {
             writeln!(out, "  note      nothing is there now; making it takes nothing from anyone")?;
         }
@@ -131,7 +144,7 @@ impl Policy {
             say(mark.stated.zone.name(), mark.pattern.to_string(), mark.stated.origin.to_string());
         }
         for state in self.states(world) {
-            if presets::is_present(world, state.preset) {
+            if presets::is_present(world, self.home.as_deref(), state.preset) {
                 say("state", state.pattern.to_string(), format!("preset: {}", state.preset.tool));
             }
         }
@@ -200,6 +213,7 @@ impl Policy {
             path: resolved.path,
             zone: zone.zone,
             origin: zone.origin.into_owned(),
+            broken: self.errors().to_vec(),
         }
     }
 
@@ -296,6 +310,20 @@ mod tests {
         assert!(shown.contains("nothing is there now") && !shown.contains("truncate"), "{shown}");
         let there = policy.explain_path(&world, Path::new("/home/dev/p"), ".blastradius").to_string();
         assert!(there.contains("truncate") && !there.contains("nothing is there"), "{there}");
+    }
+
+    #[test]
+    fn no_zone_is_told_as_if_it_held_while_the_policy_is_broken() {
+        let told = |world: MemoryWorld| {
+            let policy = Policy::load(&world, Start::default());
+            policy.explain_path(&world, Path::new("/home/dev/p"), ".blastradius").to_string()
+        };
+        let shown = told(world().file("/home/dev/p/.blastradius", "deny ./secrets\nalow ./**"));
+        let broken = "  broken    /home/dev/p/.blastradius:2:1: found `alow`, expected `allow`,";
+        assert!(shown.contains(broken) && shown.contains("zone      unknown until"), "{shown}");
+        assert!(shown.contains("remove    text deny, unattended deny"), "{shown}");
+        let shown = told(world());
+        assert!(!shown.contains("broken") && shown.contains("zone      self ("), "{shown}");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::shell::world::{Platform, World};
+use crate::shell::world::{Look, Platform, World};
 
 use super::paths::{depth, one_name};
 use super::pattern::Pattern;
@@ -14,8 +14,10 @@ pub struct Preset {
     pub tool: &'static str,
     /// It is present if one of these is found on PATH …
     pub programs: &'static [&'static str],
-    /// … or one of these variables is set.
+    /// … or one of these variables is set …
     pub variables: &'static [&'static str],
+    /// … or one of these is there: tools that each project brings along leave them, and no program on PATH.
+    pub traces: &'static [&'static str],
     /// What it owns: `~/` is the home, `$NAME` a variable (a line with an unset one is void), `*` a wildcard.
     pub paths: &'static [&'static str],
 }
@@ -25,7 +27,7 @@ const fn by_program(
     programs: &'static [&'static str],
     paths: &'static [&'static str],
 ) -> Preset {
-    Preset { tool, programs, variables: &[], paths }
+    Preset { tool, programs, variables: &[], traces: &[], paths }
 }
 
 const fn by_variable(
@@ -33,7 +35,16 @@ const fn by_variable(
     variables: &'static [&'static str],
     paths: &'static [&'static str],
 ) -> Preset {
-    Preset { tool, programs: &[], variables, paths }
+    Preset { tool, programs: &[], variables, traces: &[], paths }
+}
+
+const fn by_trace(
+    tool: &'static str,
+    programs: &'static [&'static str],
+    traces: &'static [&'static str],
+    paths: &'static [&'static str],
+) -> Preset {
+    Preset { tool, programs, variables: &[], traces, paths }
 }
 
 /// The table. Caches and package stores only: never what a person typed, configured or was given (credentials,
@@ -99,6 +110,7 @@ pub const PRESETS: &[Preset] = &[
         tool: "conda",
         programs: &["conda", "mamba", "micromamba"],
         variables: &["CONDA_PREFIX"],
+        traces: &[],
         paths: &[
             "$CONDA_PREFIX",
             "~/miniconda3/pkgs",
@@ -107,7 +119,7 @@ pub const PRESETS: &[Preset] = &[
             "~/.conda/pkgs",
         ],
     },
-    Preset { tool: "nvm", programs: &[], variables: &["NVM_DIR"], paths: &["~/.nvm", "$NVM_DIR"] },
+    by_variable("nvm", &["NVM_DIR"], &["~/.nvm", "$NVM_DIR"]),
     by_program("volta", &["volta"], &["~/.volta/tools", "~/.volta/cache"]),
     by_program("mise", &["mise"], &["~/.local/share/mise", "~/.cache/mise"]),
     by_program(
@@ -123,9 +135,10 @@ pub const PRESETS: &[Preset] = &[
         ],
     ),
     by_program("golangci-lint", &["golangci-lint"], &["~/.cache/golangci-lint"]),
-    by_program(
+    by_trace(
         "gradle",
-        &["gradle", "java"],
+        &["gradle"],
+        &["~/.gradle", "$GRADLE_USER_HOME"],
         &[
             "~/.gradle/caches",
             "~/.gradle/daemon",
@@ -135,7 +148,7 @@ pub const PRESETS: &[Preset] = &[
             "$GRADLE_USER_HOME/wrapper",
         ],
     ),
-    by_program("maven", &["mvn", "java"], &["~/.m2/repository", "~/.m2/wrapper"]),
+    by_trace("maven", &["mvn"], &["~/.m2"], &["~/.m2/repository", "~/.m2/wrapper"]),
     by_program("ccache", &["ccache"], &["~/.ccache", "~/.cache/ccache", "$CCACHE_DIR"]),
     by_program("bazel", &["bazel", "bazelisk"], &["~/.cache/bazel", "~/.cache/bazelisk"]),
     by_program(
@@ -151,13 +164,24 @@ pub const PRESETS: &[Preset] = &[
     by_program("terraform", &["terraform", "tofu"], &["~/.terraform.d/plugin-cache", "$TF_PLUGIN_CACHE_DIR"]),
     by_program("homebrew", &["brew"], &["~/Library/Caches/Homebrew", "~/.cache/Homebrew"]),
     by_program("xcode", &["xcodebuild"], &["~/Library/Developer/Xcode/DerivedData"]),
-    by_program(
+    by_trace(
         "playwright",
-        &["playwright", "npx", "node"],
+        &["playwright"],
+        &["~/.cache/ms-playwright", "~/Library/Caches/ms-playwright", "$PLAYWRIGHT_BROWSERS_PATH"],
         &["~/.cache/ms-playwright", "~/Library/Caches/ms-playwright", "$PLAYWRIGHT_BROWSERS_PATH"],
     ),
-    by_program("puppeteer", &["puppeteer", "npx", "node"], &["~/.cache/puppeteer", "$PUPPETEER_CACHE_DIR"]),
-    by_program("cypress", &["cypress", "npx", "node"], &["~/.cache/Cypress", "~/Library/Caches/Cypress"]),
+    by_trace(
+        "puppeteer",
+        &["puppeteer"],
+        &["~/.cache/puppeteer", "$PUPPETEER_CACHE_DIR"],
+        &["~/.cache/puppeteer", "$PUPPETEER_CACHE_DIR"],
+    ),
+    by_trace(
+        "cypress",
+        &["cypress"],
+        &["~/.config/Cypress", "~/.cache/Cypress", "~/Library/Caches/Cypress"],
+        &["~/.cache/Cypress", "~/Library/Caches/Cypress"],
+    ),
     by_program("selenium", &["chromedriver", "geckodriver", "selenium-manager"], &["~/.cache/selenium"]),
     by_program(
         "chromium",
@@ -165,7 +189,18 @@ pub const PRESETS: &[Preset] = &[
         &["~/.cache/chromium", "~/.cache/google-chrome"],
     ),
     by_program("firefox", &["firefox"], &["~/.cache/mozilla"]),
-    by_program("electron", &["npx", "node"], &["~/.cache/electron", "~/.cache/electron-builder"]),
+    by_trace(
+        "electron",
+        &["electron"],
+        &["~/.cache/electron", "~/Library/Caches/electron"],
+        &["~/.cache/electron", "~/Library/Caches/electron"],
+    ),
+    by_trace(
+        "electron-builder",
+        &["electron-builder"],
+        &["~/.cache/electron-builder", "~/Library/Caches/electron-builder"],
+        &["~/.cache/electron-builder", "~/Library/Caches/electron-builder"],
+    ),
     by_program("neovim", &["nvim"], &["~/.local/state/nvim/swap", "~/.cache/nvim"]),
     by_program("vim", &["vim"], &["~/.cache/vim"]),
     by_program("emacs", &["emacs"], &["~/.cache/emacs", "~/.emacs.d/eln-cache"]),
@@ -189,10 +224,15 @@ pub const PRESETS: &[Preset] = &[
     by_program("qwen", &["qwen"], &["~/.qwen/tmp"]),
 ];
 
-/// Whether the tool is there.
-pub fn is_present(world: &dyn World, preset: &Preset) -> bool {
+/// Whether the tool is there, for one home.
+pub fn is_present(world: &dyn World, home: Option<&Path>, preset: &Preset) -> bool {
+    let is_there = |trace: &&str| {
+        anchor(world, home, trace)
+            .is_some_and(|(base, rest)| matches!(world.look(&base.join(rest)), Look::Found(_)))
+    };
     preset.variables.iter().any(|name| world.env(name).is_some_and(|value| !value.is_empty()))
         || preset.programs.iter().any(|program| world.which(program).is_some())
+        || preset.traces.iter().any(is_there)
 }
 
 /// A path of the table, made absolute.
@@ -210,7 +250,7 @@ pub struct StatePath {
 pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path) -> bool) -> Vec<StatePath> {
     let platform = world.platform();
     let fold = platform == Platform::MacOs;
-    let mut paths = Vec::new();
+    let mut paths: Vec<StatePath> = Vec::new();
     for preset in PRESETS {
         let elsewhere = |text: &&&str| text.starts_with("~/Library/") && platform == Platform::Linux;
         for text in preset.paths.iter().filter(|text| !elsewhere(text)) {
@@ -220,7 +260,12 @@ pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path
                 continue;
             }
             let base = one_name(platform, super::paths::normalise(&base));
-            paths.push(StatePath { preset, pattern: Pattern::below(&base, rest, fold) });
+            let pattern = Pattern::below(&base, rest, fold);
+            // A variable may say what holds without it.
+            let known = |state: &StatePath| state.preset.tool == preset.tool && state.pattern == pattern;
+            if !paths.iter().any(known) {
+                paths.push(StatePath { preset, pattern });
+            }
         }
     }
     paths
@@ -252,10 +297,45 @@ mod tests {
     #[test]
     fn a_tool_is_present_by_its_program_or_its_variable() {
         let named = |tool: &str| PRESETS.iter().find(|preset| preset.tool == tool).expect("in the table");
-        assert!(is_present(&world(), named("npm")));
-        assert!(!is_present(&world(), named("cargo")));
-        assert!(is_present(&world().env("VIRTUAL_ENV", "/v/env"), named("venv")));
-        assert!(!is_present(&world(), named("venv")));
+        let there = |world: MemoryWorld, tool| is_present(&world, Some(Path::new("/home/dev")), named(tool));
+        assert!(there(world(), "npm"));
+        assert!(!there(world(), "cargo"));
+        assert!(there(world().env("VIRTUAL_ENV", "/v/env"), "venv"));
+        assert!(!there(world(), "venv"));
+    }
+
+    /// With node comes everything that a project could fetch, with java whatever builds it: neither is a sign of a certain tool.
+    #[test]
+    fn a_tool_that_projects_bring_along_is_present_by_what_it_leaves_and_not_by_its_interpreter() {
+        let interpreters = ["node", "npx", "java"];
+        let mut bare = MemoryWorld::new(Platform::Linux).env("PATH", "/usr/bin");
+        for program in interpreters {
+            bare = bare.file(&format!("/usr/bin/{program}"), "");
+        }
+        let home = Some(Path::new("/home/dev"));
+        let mut seen = 0;
+        for preset in PRESETS {
+            assert!(!is_present(&bare, home, preset), "{} is not there", preset.tool);
+            assert!(!preset.programs.iter().any(|program| interpreters.contains(program)), "{}", preset.tool);
+            for trace in preset.traces.iter().filter_map(|trace| trace.strip_prefix("~/")) {
+                let left = bare.clone().dir(&format!("/home/dev/{trace}"));
+                assert!(is_present(&left, home, preset), "{} left {trace}", preset.tool);
+                assert!(!is_present(&left, Some(Path::new("/home/other")), preset), "{}", preset.tool);
+                seen += 1;
+            }
+        }
+        assert!(seen >= 6, "only {seen} traces");
+    }
+
+    #[test]
+    fn a_variable_that_says_what_holds_without_it_adds_no_line() {
+        let world = world().env("PYENV_ROOT", "/home/dev/.pyenv").env("NVM_DIR", "/home/dev/.nvm");
+        let of = |world: &MemoryWorld, tool: &str| {
+            let paths = state_paths(world, Some(Path::new("/home/dev")), &|_| false);
+            paths.iter().filter(|state| state.preset.tool == tool).count()
+        };
+        assert_eq!((of(&world, "pyenv"), of(&world, "nvm")), (2, 1));
+        assert_eq!(of(&world.env("PYENV_ROOT", "/srv/pyenv"), "pyenv"), 4);
     }
 
     #[test]

@@ -27,8 +27,13 @@ fn a_broken_policy_names_its_line_refuses_what_destroys_and_starts_nothing() {
         let run = ground.run(&[], &["true"]).output().unwrap();
         assert_eq!(run.status.code(), Some(125), "{line}");
         assert!(stderr(&run).contains(".blastradius:2:"), "{line}: {}", stderr(&run));
-        let scope = ask(&ground, &["scope"]);
-        assert_eq!(scope.status.code(), Some(65), "{line}");
+        for arguments in [&["scope"][..], &["scope", "src"]] {
+            let scope = ask(&ground, arguments);
+            assert_eq!(scope.status.code(), Some(65), "{line}");
+            let (said, file) = (stdout(&scope), ground.at("home/project/.blastradius"));
+            assert!(said.contains(&format!("{}:2:", file.display())), "{line}: {said}");
+            assert!(said.contains(": found ") && said.contains(", expected "), "{line}: {said}");
+        }
     }
 }
 

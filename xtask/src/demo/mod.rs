@@ -125,8 +125,8 @@ fn tell(Played { act, unguarded, guarded }: &Played) {
     }
 }
 
-/// How much of an act's output is shown: programs that are refused a thousand times say so a thousand times.
-const SHOWN: usize = 10;
+/// How much of an act's output is shown, the rung and a whole refusal: programs that are refused a thousand times say so a thousand times.
+const SHOWN: usize = 11;
 
 fn show(how: &str, report: &Report) {
     println!("\n  {how}: exit {}", report.code);

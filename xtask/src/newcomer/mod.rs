@@ -33,7 +33,12 @@ pub(crate) struct Request {
 }
 
 /// What the README tells a newcomer to type.
-const README: &[&str] = &["cargo xtask run -- sh -c 'echo guarded, and still working'", "cargo xtask test"];
+const README: &[&str] = &[
+    "cargo xtask build",
+    "./target/release/blastradius doctor",
+    "./target/release/blastradius run -- sh -c 'echo guarded, and still working'",
+    "cargo xtask test",
+];
 
 /// What there is on the machine beside Rust: git to clone with, and what rustup asks for, a C compiler to link with.
 const PACKAGES: &[&str] = &["ca-certificates", "gcc", "git", "libc6-dev"];
@@ -117,6 +122,16 @@ fn enter(root: &Path, toolchain: &Path, command: &str) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_newcomer_types_what_the_page_shows() {
+        let page = fs::read_to_string(house::root().join("README.md")).unwrap();
+        for command in README {
+            // The agent is the newcomer's own.
+            let shown = command.split(" -- ").next().unwrap();
+            assert!(page.lines().any(|line| line.starts_with(&format!("    {shown}"))), "{command}");
+        }
+    }
 
     #[test]
     fn only_the_way_to_the_network_is_passed_on() {

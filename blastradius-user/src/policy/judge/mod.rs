@@ -166,7 +166,7 @@ impl Court<'_> {
             }
         };
         if !self.policy.errors().is_empty() && is_destructive(&located.effect) {
-            objections.push(self.policy_error());
+            objections.push(self.policy_error(located));
         }
         objections
     }
@@ -191,10 +191,11 @@ impl Court<'_> {
         objection
     }
 
-    fn policy_error(&self) -> Objection {
+    fn policy_error(&self, located: &Located) -> Objection {
         let errors = self.policy.errors().iter().take(3);
         let mut objection = Objection::critical(RuleId::PolicyError);
         objection.reasons = errors.map(ToString::to_string).collect();
+        objection.resolved = self.meant(located);
         objection
     }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use blastradius_common::{RuleId, Verdict};
 
-use crate::policy::effect::{Act, Base, Follow, Located, PathTarget};
+use crate::policy::effect::{Act, Base, Effect, Follow, Located, PathTarget};
 use crate::policy::mode::Surface;
 use crate::policy::operand::{Nothings, Partial, Reading, SOME_NAME, explain, read};
 use crate::policy::paths;
@@ -44,6 +44,26 @@ impl Court<'_> {
             }
         }
         objections
+    }
+
+    /// The path that an effect is about, for a refusal that does not depend on it. `None`: it has none, or not one that is known.
+    pub(super) fn meant(&self, located: &Located) -> Option<PathBuf> {
+        let Effect::Path { target, .. } = &located.effect else { return None };
+        if located.elsewhere.is_some() {
+            return None;
+        }
+        match read(&target.operand) {
+            Reading::Known { text, .. } if !text.is_empty() => {
+                let base = bases(&target.base).into_iter().next()?;
+                let base = if text.starts_with('/') { Some(Rc::new(PathBuf::from("/"))) } else { base }?;
+                Some(self.policy.resolve(self.world, &base, Path::new(&*text), last(target.follow)).path)
+            }
+            Reading::Glob { glob, .. } => {
+                let directory = self.policy.resolve(self.world, Path::new("/"), &glob.base, Last::Followed);
+                Some(directory.path.join(&glob.pattern))
+            }
+            Reading::Known { .. } | Reading::Partial(_) => None,
+        }
     }
 
     /// `~` at the front means the home; someone may have meant a file of that name.

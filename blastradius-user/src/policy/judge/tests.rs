@@ -613,6 +613,27 @@ fn a_broken_policy_file_refuses_destructive_work_and_nothing_else() {
 }
 
 #[test]
+fn a_refusal_for_a_broken_policy_file_names_the_object_and_the_file() {
+    let world = world()
+        .file("/home/dev/proj/.blastradius", "allow /")
+        .dir("/srv/real")
+        .link("/home/dev/proj/linked", "/srv/real");
+    let resolved = |effect: Located| {
+        let findings = findings_in(&world, effect, INTERACTIVE);
+        let finding = findings.iter().find(|finding| finding.rule == RuleId::PolicyError).expect("refused");
+        let advice = finding.advice.as_deref().expect("something to do");
+        assert!(advice.starts_with("cat /home/dev/proj/.blastradius "), "{advice}");
+        finding.resolved.clone()
+    };
+    let at = |path: &str| Some(PathBuf::from(path));
+    assert_eq!(resolved(path(REMOVE, Field::literal("build"))), at("/home/dev/proj/build"));
+    assert_eq!(resolved(path(REMOVE, Field::literal("linked/x"))), at("/srv/real/x"));
+    assert_eq!(resolved(path(REMOVE, glob(PROJ, "*.o", &["a.o"]))), at("/home/dev/proj/*.o"));
+    // What is known only at run time has no path.
+    assert_eq!(resolved(path(REMOVE, pieces(vec![output(true)]))), None);
+}
+
+#[test]
 fn configured_rules_move_defaults_and_never_critical_cases() {
     let config = "/home/dev/.config/blastradius/config";
     let world =
