@@ -106,6 +106,8 @@ pub(crate) const AGENTS: &[Agent] = &[
             ("GEMINI_API_KEY", "test"),
             ("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:PORT"),
             ("GEMINI_CLI_NO_RELAUNCH", "true"),
+            // Else it asks another model which model to ask, and again when the answer is none it understands.
+            ("GEMINI_MODEL", "gemini-2.5-flash"),
             ("GEMINI_TELEMETRY_ENABLED", "false"),
         ],
         files: &[(
