@@ -15,6 +15,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "what the session made may go, wherever it is", body: born },
     Test { name: "a command with an unset variable is refused and explained before it starts", body: unset },
     Test { name: "a process beside the session is free", body: beside },
+    Test { name: "sessions that start at one moment all start, on one rung", body: at_once },
     Test { name: "an audit refuses nothing", body: audit },
 ];
 
@@ -109,4 +110,16 @@ fn audit(stage: &Stage) {
     let output = stage.guarded_with(&["--audit"], &["sh", "-c", "rm \"$KEPT/file\""]).output();
     Ended { output: output.expect("the program starts") }.with(0);
     assert!(!stage.has("kept/file"));
+}
+
+fn at_once(stage: &Stage) {
+    let start = |_| stage.guarded(&["sh", "-c", "rm file; : > file"]).spawn().expect("it starts");
+    let sessions: Vec<_> = (0..8).map(start).collect();
+    let started: Vec<String> = sessions.into_iter().map(|session| end_of(session).complained()).collect();
+    let rung = |told: &String| told.split("rung (").nth(1)?.split(',').next().map(str::to_owned);
+    let first = rung(&started[0]);
+    assert!(first.is_some(), "{}", started[0]);
+    for told in &started {
+        assert_eq!(rung(told), first, "{told}");
+    }
 }
