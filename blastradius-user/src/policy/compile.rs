@@ -104,7 +104,7 @@ impl Compiler<'_> {
 
     fn states(&mut self) {
         for state in self.policy.states(self.world) {
-            if !presets::is_present(self.world, self.policy.home.as_deref(), state.preset) {
+            if !presets::is_present(self.world, &self.policy.tool_homes, state.preset) {
                 continue;
             }
             let origin = format!("preset: {}", state.preset.tool);

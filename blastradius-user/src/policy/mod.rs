@@ -86,7 +86,7 @@ pub struct Start<'a> {
 pub struct Policy {
     platform: Platform,
     cwd: PathBuf,
-    home: Option<PathBuf>,
+    tool_homes: Vec<PathBuf>,
     homes: Vec<PathBuf>,
     tree: Option<WorkTree>,
     scope: DefaultScope,
@@ -138,7 +138,7 @@ impl Policy {
         Self {
             platform,
             cwd,
-            home: account_home,
+            tool_homes: tool_homes(account_home, home, &homes),
             homes,
             tree,
             scope,
@@ -200,9 +200,15 @@ impl Policy {
                     || scope::is_standard_user_directory(self.platform, &self.homes, path)
                     || self.floor_objects.iter().any(|object| zones::is_same(self, &object.path, path))
             };
-            presets::state_paths(world, self.home.as_deref(), &refuse)
+            presets::state_paths(world, &self.tool_homes, &refuse)
         })
     }
+}
+
+/// Where tools keep what is theirs: below the account's home, and below what `HOME` says if that is a home too.
+fn tool_homes(account: Option<PathBuf>, at_start: Option<PathBuf>, homes: &[PathBuf]) -> Vec<PathBuf> {
+    let moved = at_start.filter(|home| homes.contains(home) && account.as_ref() != Some(home));
+    account.into_iter().chain(moved).collect()
 }
 
 /// Homes and what they point to, where a home is a link.

@@ -71,8 +71,7 @@ impl Policy {
         let total = depth(path);
         self.states(world).iter().find_map(|state| {
             let depth = state.pattern.match_depth(path)?;
-            let nearest =
-                depth > mark_depth && presets::is_present(world, self.home.as_deref(), state.preset);
+            let nearest = depth > mark_depth && presets::is_present(world, &self.tool_homes, state.preset);
             nearest.then(|| ZoneAnswer {
                 zone: Zone::State,
                 origin: format!("preset: {}", state.preset.tool).into(),

@@ -90,20 +90,29 @@ fn fill(image: &Path, from: &Path) -> Result<()> {
     proc::run(Command::new(maker).args(["-q", "-d"]).arg(from).arg(image).stdout(Stdio::null()))
 }
 
-/// The packages of the Debian that guests can have as their root: what agents and the tests use.
+/// The packages of the Debian that guests can have as their root: what agents and the tests use, with what those depend on and nothing
+/// that is only recommended.
 const PACKAGES: &[&str] = &[
     "bubblewrap",
     "busybox-static",
     "ca-certificates",
+    "cargo",
     "gcc",
     "git",
     "kmod",
     "libc6-dev",
     "make",
+    "nodejs",
+    "npm",
     "perl",
     "procps",
     "python3",
+    "python3-pip",
+    "python3-venv",
+    "rsync",
+    "sqlite3",
     "sudo",
+    "vim-tiny",
 ];
 
 /// A Debian, made once for each list of packages.
