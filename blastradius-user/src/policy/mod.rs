@@ -28,6 +28,7 @@ pub mod effect;
 pub mod finding;
 pub mod floor;
 pub mod judge;
+mod launchers;
 pub mod marks;
 mod misread;
 pub mod mode;
@@ -50,8 +51,11 @@ mod table;
 #[cfg(test)]
 mod widening;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use blastradius_common::Zone;
 
 use crate::shell::world::{Platform, World};
 
@@ -94,6 +98,7 @@ pub struct Policy {
     marks: Marks,
     floor_objects: Vec<FloorObject>,
     states: OnceLock<Vec<StatePath>>,
+    launchers: OnceLock<HashMap<PathBuf, marks::Origin>>,
 }
 
 impl Policy {
@@ -146,6 +151,7 @@ impl Policy {
             marks,
             floor_objects,
             states: OnceLock::new(),
+            launchers: OnceLock::new(),
         }
     }
 
@@ -201,6 +207,18 @@ impl Policy {
                     || self.floor_objects.iter().any(|object| zones::is_same(self, &object.path, path))
             };
             presets::state_paths(world, &self.tool_homes, &refuse)
+        })
+    }
+
+    /// The commands that go with packages that are state, and whose they are. They are looked for once.
+    fn launchers(&self, world: &dyn World) -> &HashMap<PathBuf, marks::Origin> {
+        self.launchers.get_or_init(|| {
+            let all = launchers::launchers(world, &launchers::directories(world, &self.tool_homes));
+            let of_state = all.into_iter().filter_map(|launchers::Launcher { path, package }| {
+                let answer = self.zone_of_place(world, &package);
+                (answer.zone == Zone::State).then_some((path, answer.origin))
+            });
+            of_state.collect()
         })
     }
 }
