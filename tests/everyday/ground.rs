@@ -205,7 +205,7 @@ impl Ground {
         }
         Ended {
             code: output.status.code(),
-            refused: refused.expect("the end of a log counts refusals"),
+            refused: refused.unwrap_or_else(|| panic!("no end in the log of: {text}\n{said}")),
             said,
         }
     }

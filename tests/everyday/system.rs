@@ -4,7 +4,7 @@ use crate::ground::{Ground, Need, can};
 
 const NEEDS: &[Need] = &[Need::Program("dpkg-deb"), Need::Program("apt-get"), Need::Guest];
 
-/// Two versions of a package: with scripts that make and remove files of the system, settings, and a file that only the first has.
+/// Two versions of a package in a repository that the machine is set up with: with scripts that make and remove files of the system, settings, and a file that only the first has.
 const PACKAGES: &str = r##"for version in 1 2; do
         mkdir -p tool/DEBIAN tool/usr/bin tool/usr/share/everyday tool/etc; echo "version $version" >tool/usr/share/everyday/version
         echo only >tool/usr/share/everyday/only-$version; echo "setting = $version" >tool/etc/everyday.conf
@@ -39,27 +39,31 @@ set -e
 if [ "$1" = remove ]; then rm -rf /var/lib/everyday /var/log/everyday.log; fi
 SH
         chmod 755 tool/DEBIAN/p*; dpkg-deb --root-owner-group --build tool everyday_${version}_all.deb; rm -r tool
-    done"##;
+    done
+    mkdir -p /srv/repository; mv everyday_*.deb /srv/repository; cd /srv/repository
+    for deb in *.deb; do
+        dpkg-deb --field $deb; echo "Filename: ./$deb"; echo "Size: $(stat -c %s $deb)"; echo "SHA256: $(sha256sum <$deb | cut -d' ' -f1)"; echo
+    done >Packages
+    echo 'deb [trusted=yes] file:/srv/repository ./' >/etc/apt/sources.list; apt-get -qq update"##;
 
 /// apt, with nobody to answer it.
 const APT: &str = "export DEBIAN_FRONTEND=noninteractive
     apt='apt-get -qq --yes -o Dpkg::Options::=--force-confnew'";
 
 #[test]
-fn apt_installs_upgrades_and_removes_a_package() {
+fn apt_installs_and_upgrades_a_package() {
     if !can(NEEDS) {
         return;
     }
     let ground = Ground::new();
     ground.before(PACKAGES);
+    ground.before(&format!("{APT}; $apt install everyday=1; daily | grep -x 'version 1'"));
     // The first version was there before the session: nothing of it is born in it.
-    ground.before(&format!("{APT}; $apt install ./everyday_1_all.deb; daily | grep -x 'version 1'"));
     ground.undisturbed(&format!(
-        "{APT}; $apt install ./everyday_2_all.deb; daily | grep -x 'version 2'; [ ! -e /usr/share/everyday/only-1 ]
+        "{APT}; $apt update; $apt install everyday; daily | grep -x 'version 2'; [ ! -e /usr/share/everyday/only-1 ]
          grep -x 'setting = 2 # seen' /etc/everyday.conf; grep -x 'version 2' /var/lib/everyday/state
-         $apt remove everyday; [ ! -e /usr/bin/everyday ]; [ ! -e /usr/bin/daily ]; [ ! -e /var/lib/everyday ]
-         $apt install ./everyday_1_all.deb; dpkg -i ./everyday_2_all.deb; dpkg -r everyday; [ ! -e /usr/share/everyday ]
-         apt-get -qq clean; apt-get -qq autoremove --yes"
+         $apt install --reinstall everyday; $apt install --allow-downgrades everyday=1; daily | grep -x 'version 1'
+         $apt upgrade; daily | grep -x 'version 2'; $apt clean; [ ! -e /usr/share/everyday/only-1 ]"
     ));
 }
 

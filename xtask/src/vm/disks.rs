@@ -115,19 +115,38 @@ const PACKAGES: &[&str] = &[
     "vim-tiny",
 ];
 
+/// What npm and what it needs ask for by names that other packages provide: debootstrap finds no package by such a name.
+const PROVIDERS: &[&str] = &[
+    "eslint",
+    "node-ampproject-remapping",
+    "node-babel7",
+    "node-cli-table",
+    "node-css-loader",
+    "node-css-selector-tokenizer",
+    "node-fancy-log",
+    "node-function-bind",
+    "node-jest-debbundle",
+    "node-json-schema",
+    "node-n3",
+    "node-npm-run-path",
+    "node-read-pkg",
+    "node-tape",
+];
+
 /// A Debian, made once for each list of packages.
 fn debian() -> Result<PathBuf> {
     let cache = house::cache("guests")?;
     let image = cache.join("debian-bookworm.ext4");
     let list = cache.join("debian-bookworm.packages");
-    let wanted = PACKAGES.join("\n");
+    let packages = [PACKAGES, PROVIDERS].concat();
+    let wanted = packages.join("\n");
     if image.is_file() && fs::read_to_string(&list).is_ok_and(|had| had == wanted) {
         return Ok(image);
     }
     eprintln!("xtask: making a Debian for guests, once");
     let work = tempfile::Builder::new().prefix(".making-").tempdir_in(&cache)?;
     let tree = work.path().join("tree");
-    debootstrap::run("bookworm", PACKAGES, &tree)?;
+    debootstrap::run("bookworm", &packages, &tree)?;
     let made = work.path().join("image");
     fill(&made, &tree)?;
     fs::rename(&made, &image).with_context(|| format!("cannot make {}", image.display()))?;
