@@ -37,6 +37,7 @@ impl Policy {
         compiler.marks();
         compiler.places();
         compiler.states();
+        compiler.launchers();
         compiler.patterns();
         compiler.nested();
         let cut = std::mem::take(&mut compiler.cut);
@@ -104,7 +105,7 @@ impl Compiler<'_> {
 
     fn states(&mut self) {
         for state in self.policy.states(self.world) {
-            if !presets::is_present(self.world, self.policy.home.as_deref(), state.preset) {
+            if !presets::is_present(self.world, &self.policy.tool_homes, state.preset) {
                 continue;
             }
             let origin = format!("preset: {}", state.preset.tool);
@@ -124,6 +125,17 @@ impl Compiler<'_> {
                         entry.below = stated();
                     }
                 }
+            }
+        }
+    }
+
+    fn launchers(&mut self) {
+        for path in self.policy.launchers(self.world).keys() {
+            let answer = self.policy.zone(self.world, path);
+            let is_there = matches!(self.world.look(path), Look::Found(_));
+            if is_there && answer.zone == Zone::State {
+                let entry = self.entries.entry(path.clone()).or_default();
+                entry.own = Some(Stated { zone: answer.zone, origin: answer.origin });
             }
         }
     }

@@ -144,7 +144,7 @@ impl Policy {
             say(mark.stated.zone.name(), mark.pattern.to_string(), mark.stated.origin.to_string());
         }
         for state in self.states(world) {
-            if presets::is_present(world, self.home.as_deref(), state.preset) {
+            if presets::is_present(world, &self.tool_homes, state.preset) {
                 say("state", state.pattern.to_string(), format!("preset: {}", state.preset.tool));
             }
         }

@@ -28,6 +28,7 @@ pub mod effect;
 pub mod finding;
 pub mod floor;
 pub mod judge;
+mod launchers;
 pub mod marks;
 mod misread;
 pub mod mode;
@@ -50,8 +51,11 @@ mod table;
 #[cfg(test)]
 mod widening;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+
+use blastradius_common::Zone;
 
 use crate::shell::world::{Platform, World};
 
@@ -86,7 +90,7 @@ pub struct Start<'a> {
 pub struct Policy {
     platform: Platform,
     cwd: PathBuf,
-    home: Option<PathBuf>,
+    tool_homes: Vec<PathBuf>,
     homes: Vec<PathBuf>,
     tree: Option<WorkTree>,
     scope: DefaultScope,
@@ -94,6 +98,7 @@ pub struct Policy {
     marks: Marks,
     floor_objects: Vec<FloorObject>,
     states: OnceLock<Vec<StatePath>>,
+    launchers: OnceLock<HashMap<PathBuf, marks::Origin>>,
 }
 
 impl Policy {
@@ -138,7 +143,7 @@ impl Policy {
         Self {
             platform,
             cwd,
-            home: account_home,
+            tool_homes: tool_homes(account_home, home, &homes),
             homes,
             tree,
             scope,
@@ -146,6 +151,7 @@ impl Policy {
             marks,
             floor_objects,
             states: OnceLock::new(),
+            launchers: OnceLock::new(),
         }
     }
 
@@ -200,9 +206,27 @@ impl Policy {
                     || scope::is_standard_user_directory(self.platform, &self.homes, path)
                     || self.floor_objects.iter().any(|object| zones::is_same(self, &object.path, path))
             };
-            presets::state_paths(world, self.home.as_deref(), &refuse)
+            presets::state_paths(world, &self.tool_homes, &refuse)
         })
     }
+
+    /// The commands that go with packages that are state, and whose they are. They are looked for once.
+    fn launchers(&self, world: &dyn World) -> &HashMap<PathBuf, marks::Origin> {
+        self.launchers.get_or_init(|| {
+            let all = launchers::launchers(world, &launchers::directories(world, &self.tool_homes));
+            let of_state = all.into_iter().filter_map(|launchers::Launcher { path, package }| {
+                let answer = self.zone_of_place(world, &package);
+                (answer.zone == Zone::State).then_some((path, answer.origin))
+            });
+            of_state.collect()
+        })
+    }
+}
+
+/// Where tools keep what is theirs: below the account's home, and below what `HOME` says if that is a home too.
+fn tool_homes(account: Option<PathBuf>, at_start: Option<PathBuf>, homes: &[PathBuf]) -> Vec<PathBuf> {
+    let moved = at_start.filter(|home| homes.contains(home) && account.as_ref() != Some(home));
+    account.into_iter().chain(moved).collect()
 }
 
 /// Homes and what they point to, where a home is a link.

@@ -224,11 +224,11 @@ pub const PRESETS: &[Preset] = &[
     by_program("qwen", &["qwen"], &["~/.qwen/tmp"]),
 ];
 
-/// Whether the tool is there, for one home.
-pub fn is_present(world: &dyn World, home: Option<&Path>, preset: &Preset) -> bool {
+/// Whether the tool is there, for these homes.
+pub fn is_present(world: &dyn World, homes: &[PathBuf], preset: &Preset) -> bool {
     let is_there = |trace: &&str| {
-        anchor(world, home, trace)
-            .is_some_and(|(base, rest)| matches!(world.look(&base.join(rest)), Look::Found(_)))
+        anchors(world, homes, trace)
+            .any(|(base, rest)| matches!(world.look(&base.join(rest)), Look::Found(_)))
     };
     preset.variables.iter().any(|name| world.env(name).is_some_and(|value| !value.is_empty()))
         || preset.programs.iter().any(|program| world.which(program).is_some())
@@ -244,17 +244,19 @@ pub struct StatePath {
     pub pattern: Pattern,
 }
 
-/// All paths of the table, for one home and environment, present or not. Asks for no file.
+/// All paths of the table, for these homes and the environment, present or not. Asks for no file.
 ///
 /// A variable's value counts only where it is a place of its own: absolute, at least two components deep.
-pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path) -> bool) -> Vec<StatePath> {
+pub fn state_paths(world: &dyn World, homes: &[PathBuf], refuse: &dyn Fn(&Path) -> bool) -> Vec<StatePath> {
     let platform = world.platform();
     let fold = platform == Platform::MacOs;
     let mut paths: Vec<StatePath> = Vec::new();
     for preset in PRESETS {
         let elsewhere = |text: &&&str| text.starts_with("~/Library/") && platform == Platform::Linux;
-        for text in preset.paths.iter().filter(|text| !elsewhere(text)) {
-            let Some((base, rest)) = anchor(world, home, text) else { continue };
+        let here = preset.paths.iter().filter(|text| !elsewhere(text));
+        for (text, (base, rest)) in
+            here.flat_map(|text| anchors(world, homes, text).map(move |at| (text, at)))
+        {
             let path = one_name(platform, super::paths::normalise(&base.join(rest)));
             if depth(&path) < 2 || text.starts_with('$') && refuse(&path) {
                 continue;
@@ -271,18 +273,22 @@ pub fn state_paths(world: &dyn World, home: Option<&Path>, refuse: &dyn Fn(&Path
     paths
 }
 
-/// The directory that a path of the table begins with, whose name is meant as it is, and the rest.
-fn anchor<'t>(world: &dyn World, home: Option<&Path>, text: &'t str) -> Option<(PathBuf, &'t str)> {
-    if let Some(rest) = text.strip_prefix("~/") {
-        return Some((home?.to_path_buf(), rest));
-    }
-    if let Some(rest) = text.strip_prefix('$') {
+/// The directories that a path of the table begins with, whose names are meant as they are, and the rest of it.
+fn anchors<'t>(
+    world: &dyn World,
+    homes: &[PathBuf],
+    text: &'t str,
+) -> impl Iterator<Item = (PathBuf, &'t str)> + use<'t> {
+    let (bases, rest) = if let Some(rest) = text.strip_prefix("~/") {
+        (homes.to_vec(), rest)
+    } else if let Some(rest) = text.strip_prefix('$') {
         let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
-        let value = world.env(name)?;
-        let value = Path::new(&*value);
-        return value.is_absolute().then(|| (value.to_path_buf(), rest));
-    }
-    Some((PathBuf::from("/"), text.trim_start_matches('/')))
+        let value = world.env(name).map(|value| PathBuf::from(&*value));
+        (value.into_iter().filter(|value| value.is_absolute()).collect(), rest)
+    } else {
+        (vec![PathBuf::from("/")], text.trim_start_matches('/'))
+    };
+    bases.into_iter().map(move |base| (base, rest))
 }
 
 #[cfg(test)]
@@ -297,7 +303,7 @@ mod tests {
     #[test]
     fn a_tool_is_present_by_its_program_or_its_variable() {
         let named = |tool: &str| PRESETS.iter().find(|preset| preset.tool == tool).expect("in the table");
-        let there = |world: MemoryWorld, tool| is_present(&world, Some(Path::new("/home/dev")), named(tool));
+        let there = |world: MemoryWorld, tool| is_present(&world, &["/home/dev".into()], named(tool));
         assert!(there(world(), "npm"));
         assert!(!there(world(), "cargo"));
         assert!(there(world().env("VIRTUAL_ENV", "/v/env"), "venv"));
@@ -312,7 +318,7 @@ mod tests {
         for program in interpreters {
             bare = bare.file(&format!("/usr/bin/{program}"), "");
         }
-        let home = Some(Path::new("/home/dev"));
+        let home: &[PathBuf] = &["/home/dev".into()];
         let mut seen = 0;
         for preset in PRESETS {
             assert!(!is_present(&bare, home, preset), "{} is not there", preset.tool);
@@ -320,7 +326,7 @@ mod tests {
             for trace in preset.traces.iter().filter_map(|trace| trace.strip_prefix("~/")) {
                 let left = bare.clone().dir(&format!("/home/dev/{trace}"));
                 assert!(is_present(&left, home, preset), "{} left {trace}", preset.tool);
-                assert!(!is_present(&left, Some(Path::new("/home/other")), preset), "{}", preset.tool);
+                assert!(!is_present(&left, &["/home/other".into()], preset), "{}", preset.tool);
                 seen += 1;
             }
         }
@@ -331,7 +337,7 @@ mod tests {
     fn a_variable_that_says_what_holds_without_it_adds_no_line() {
         let world = world().env("PYENV_ROOT", "/home/dev/.pyenv").env("NVM_DIR", "/home/dev/.nvm");
         let of = |world: &MemoryWorld, tool: &str| {
-            let paths = state_paths(world, Some(Path::new("/home/dev")), &|_| false);
+            let paths = state_paths(world, &["/home/dev".into()], &|_| false);
             paths.iter().filter(|state| state.preset.tool == tool).count()
         };
         assert_eq!((of(&world, "pyenv"), of(&world, "nvm")), (2, 1));
@@ -341,10 +347,30 @@ mod tests {
     #[test]
     fn a_variable_that_points_at_something_bigger_gives_nothing() {
         let world = world().env("CARGO_HOME", "/").env("VIRTUAL_ENV", "/home/dev").env("GOCACHE", "cache");
-        let paths = state_paths(&world, None, &|path| path == Path::new("/home/dev"));
+        let paths = state_paths(&world, &[], &|path| path == Path::new("/home/dev"));
         let has = |path: &str| paths.iter().any(|state| state.pattern.literal() == Some(path.into()));
         assert!(!has("/home/dev") && !has("/registry") && !has("/cache"));
         assert!(has("/usr/local/lib/node_modules"));
+    }
+
+    #[test]
+    fn where_home_has_moved_tools_have_their_own_there_too() {
+        use crate::policy::{Policy, Start};
+        use blastradius_common::Zone;
+        let zone = |home: &str, path: &str| {
+            let world =
+                world().account("dev", "/home/dev").env("HOME", home).work_tree("/builds/p").cwd("/builds/p");
+            Policy::load(&world, Start::default()).zone(&world, Path::new(path)).zone
+        };
+        // As CI systems have it: the account's home is elsewhere, and every tool asks the variable.
+        assert_eq!(zone("/builds/home", "/builds/home/.npm/_cacache/x"), Zone::State);
+        assert_eq!(zone("/builds/home", "/home/dev/.npm/_cacache/x"), Zone::State);
+        assert_eq!(zone("/builds/home", "/builds/home/.ssh/id"), Zone::Config);
+        assert_eq!(zone("/home/dev", "/builds/home/.npm/_cacache/x"), Zone::Other);
+        for no_home in ["/usr", "/", "home"] {
+            assert_eq!(zone(no_home, "/usr/.npm/x"), Zone::System, "{no_home}");
+            assert_eq!(zone(no_home, "/.npm/x"), Zone::Other, "{no_home}");
+        }
     }
 
     /// The tools that a developer's machine is expected to hold.

@@ -12,7 +12,7 @@ use super::paths::{depth, is_below, same, starts_with};
 use super::pattern::Pattern;
 use super::scope::DefaultScope;
 use super::worktree::{HISTORY_NAMES, Tie, WorkTree, is_git_dir};
-use super::{Policy, floor, presets};
+use super::{Policy, floor, launchers, presets};
 
 /// The zone of a path, and the line of policy that decides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +28,19 @@ pub struct ZoneAnswer {
 impl Policy {
     /// The zone of a canonical path.
     pub fn zone(&self, world: &dyn World, path: &Path) -> ZoneAnswer {
+        let answer = self.zone_of_place(world, path);
+        let may_be_command = matches!(answer.zone, Zone::Config | Zone::System)
+            && path.parent().is_some_and(|directory| {
+                launchers::directories(world, &self.tool_homes).iter().any(|known| known == directory)
+            });
+        if may_be_command && let Some(origin) = self.launchers(world).get(path) {
+            return ZoneAnswer { zone: Zone::State, origin: origin.clone(), own: true };
+        }
+        answer
+    }
+
+    /// The zone of a canonical path by where it lies.
+    pub(super) fn zone_of_place(&self, world: &dyn World, path: &Path) -> ZoneAnswer {
         let marked = self.marks.zone(path).unwrap_or_else(|| Answer {
             stated: Stated { zone: Zone::Other, origin: "no line names it".into() },
             depth: 0,
@@ -71,8 +84,7 @@ impl Policy {
         let total = depth(path);
         self.states(world).iter().find_map(|state| {
             let depth = state.pattern.match_depth(path)?;
-            let nearest =
-                depth > mark_depth && presets::is_present(world, self.home.as_deref(), state.preset);
+            let nearest = depth > mark_depth && presets::is_present(world, &self.tool_homes, state.preset);
             nearest.then(|| ZoneAnswer {
                 zone: Zone::State,
                 origin: format!("preset: {}", state.preset.tool).into(),

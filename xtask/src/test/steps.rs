@@ -112,6 +112,8 @@ pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 const INCIDENTS: &str = "battery";
 /// Its target that has containers run.
 const CONTAINERS: &str = "containers";
+/// Its target that does everyday work.
+const EVERYDAY: &str = "everyday";
 /// Its target that installs packages.
 pub(crate) const PACKAGES: &str = "packages";
 
@@ -284,6 +286,7 @@ pub(crate) const STEPS: &[Step] = &[
         },
         ..whole("what was destroyed among a million files comes back", "undo")
     },
+    Step { tier: Long, ..whole("everyday work, undisturbed, on the Landlock rung", EVERYDAY) },
     rooted("incidents, replayed on this machine's best rung", INCIDENTS, &[Job::Build, Job::Programs]),
     Step {
         tier: Long,
@@ -355,6 +358,7 @@ pub(crate) const STEPS: &[Step] = &[
         &["runc"],
         &[Job::Build, Job::Vm, Job::Containers],
     ),
+    in_guest("everyday work, undisturbed, on Linux 6.12", EVERYDAY, &[], &[Job::Build, Job::Vm]),
     Step {
         group: "kernel",
         name: "ten minutes at full speed on Linux 6.12",

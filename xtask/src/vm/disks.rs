@@ -90,20 +90,47 @@ fn fill(image: &Path, from: &Path) -> Result<()> {
     proc::run(Command::new(maker).args(["-q", "-d"]).arg(from).arg(image).stdout(Stdio::null()))
 }
 
-/// The packages of the Debian that guests can have as their root: what agents and the tests use.
+/// The packages of the Debian that guests can have as their root: what agents and the tests use, with what those depend on and nothing
+/// that is only recommended.
 const PACKAGES: &[&str] = &[
     "bubblewrap",
     "busybox-static",
     "ca-certificates",
+    "cargo",
     "gcc",
     "git",
     "kmod",
     "libc6-dev",
     "make",
+    "nodejs",
+    "npm",
     "perl",
     "procps",
     "python3",
+    "python3-pip",
+    "python3-venv",
+    "rsync",
+    "sqlite3",
     "sudo",
+    "vim-tiny",
+];
+
+/// What npm and what it needs ask for by names that other packages provide: debootstrap finds no package by such a name.
+const PROVIDERS: &[&str] = &[
+    "eslint",
+    "node-ampproject-remapping",
+    "node-babel7",
+    "node-cli-table",
+    "node-css-loader",
+    "node-css-selector-tokenizer",
+    "node-fancy-log",
+    "node-function-bind",
+    "node-jest-debbundle",
+    "node-json-schema",
+    "node-n3",
+    "node-npm-run-path",
+    "node-read-pkg",
+    "node-tape",
 ];
 
 /// A Debian, made once for each list of packages.
@@ -111,14 +138,15 @@ fn debian() -> Result<PathBuf> {
     let cache = house::cache("guests")?;
     let image = cache.join("debian-bookworm.ext4");
     let list = cache.join("debian-bookworm.packages");
-    let wanted = PACKAGES.join("\n");
+    let packages = [PACKAGES, PROVIDERS].concat();
+    let wanted = packages.join("\n");
     if image.is_file() && fs::read_to_string(&list).is_ok_and(|had| had == wanted) {
         return Ok(image);
     }
     eprintln!("xtask: making a Debian for guests, once");
     let work = tempfile::Builder::new().prefix(".making-").tempdir_in(&cache)?;
     let tree = work.path().join("tree");
-    debootstrap::run("bookworm", PACKAGES, &tree)?;
+    debootstrap::run("bookworm", &packages, &tree)?;
     let made = work.path().join("image");
     fill(&made, &tree)?;
     fs::rename(&made, &image).with_context(|| format!("cannot make {}", image.display()))?;

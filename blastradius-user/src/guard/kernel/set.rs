@@ -4,6 +4,7 @@ use std::{
     collections::HashMap,
     fs, io,
     os::fd::{AsFd as _, AsRawFd as _, BorrowedFd, OwnedFd},
+    time::Duration,
 };
 
 use aya_obj::{EbpfSectionKind, Object};
@@ -216,7 +217,9 @@ impl Set {
     /// Lets stat(2) be answered with identities until what is returned is closed. It costs every stat of the machine.
     pub(super) fn attach_identify(&self) -> io::Result<OwnedFd> {
         match sys::pinned(&place::pins(&self.name).join(IDENTIFY_LINK)) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => sys::attach(self.identify.as_fd()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                in_turn(|| sys::attach(self.identify.as_fd()))
+            }
             attached => attached,
         }
     }
@@ -350,5 +353,39 @@ fn not_permitted(what: &str, error: io::Error) -> LoadError {
     match error.raw_os_error() {
         Some(libc::EPERM | libc::EACCES) => LoadError::NotPermitted { what: what.to_owned(), error },
         _ => LoadError::Io { what: what.to_owned(), error },
+    }
+}
+
+/// How long the turn of others may take, which is while they lay their marks, and how often it is looked whether it is over.
+const TURN: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Attaches what is attached to the machine only once at a time: another session that starts just now has it, and lets go.
+fn in_turn<T>(mut attach: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    for _ in 0..TURN.as_millis() / LOOK.as_millis() {
+        match attach() {
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => std::thread::sleep(LOOK),
+            done => return done,
+        }
+    }
+    attach()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_another_session_has_attached_is_waited_for_and_no_other_failure_is() {
+        let attached = |errno: i32, times: u32| {
+            let mut tried = 0;
+            let done = in_turn(|| {
+                tried += 1;
+                if tried > times { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+            });
+            (done.map_err(|error| error.raw_os_error()), tried)
+        };
+        assert_eq!(attached(libc::EBUSY, 3), (Ok(()), 4));
+        assert_eq!(attached(libc::EPERM, 3), (Err(Some(libc::EPERM)), 1));
     }
 }
