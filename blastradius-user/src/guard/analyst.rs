@@ -173,6 +173,7 @@ impl Analyst {
                 here.contains(finding)
                     || unheard.contains(finding)
                     || self.uncovered.concerns(&request.path, finding)
+                    || self.reaches_for_history(request, finding)
             };
             (report.findings, left) = report.findings.into_iter().partition(ours);
         }
@@ -180,6 +181,17 @@ impl Analyst {
         report.verdict = worst(&report.findings);
         let report = self.kept(report, foreseen.effects(), &system, request);
         Some(Objections { report, left, effects: foreseen.into_effects() })
+    }
+
+    /// Whether the program itself is told to remove history that was there before. The kernel would refuse that, and let go
+    /// what is named beside it: `rm -rf .git* .en*`.
+    fn reaches_for_history(&self, request: &ExecRequest, finding: &Finding) -> bool {
+        let is_old = |path: &Path| !age::is_younger(path, self.began);
+        finding.rule == RuleId::GitHistory
+            // Paths of a caller with another root are not ours.
+            && request.root.is_none()
+            && is_of_the_program(request, &finding.segment)
+            && finding.resolved.as_deref().is_some_and(is_old)
     }
 
     /// Whether what git does not have was all made since the session began: nobody misses it.
@@ -313,5 +325,46 @@ mod tests {
         assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c sleep 1; rm /x"));
         assert!(is_of_the_program(&request, "/usr/bin/setsid sh -c…"));
         assert!(!is_of_the_program(&request, "rm /x"));
+    }
+
+    #[test]
+    fn history_is_not_reached_for_beside_a_file_that_would_go_unless_the_session_made_it() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let here = dir.path().canonicalize().expect("it was just made");
+        // The clock of the file system ticks more slowly than ours.
+        let pause = || std::thread::sleep(std::time::Duration::from_millis(30));
+        let before = SystemTime::now();
+        pause();
+        for made in [".git/objects", ".git/refs"] {
+            std::fs::create_dir_all(here.join(made)).expect("made");
+        }
+        std::fs::write(here.join(".git/HEAD"), "ref: refs/heads/main\n").expect("written");
+        std::fs::write(here.join(".env"), "SECRET=1\n").expect("written");
+        pause();
+        let env: Vec<(std::ffi::OsString, std::ffi::OsString)> =
+            [("PATH", "/usr/bin:/bin"), ("HOME", "/nonexistent")]
+                .map(|(name, value)| (name.into(), value.into()))
+                .to_vec();
+        let system = System::of_process(env.clone(), here.clone(), 0, None);
+        let policy =
+            Arc::new(Policy::load(&system, crate::policy::Start { session: true, ..Default::default() }));
+        let refuses = |argv: &[&str], began: SystemTime| {
+            let mut analyst =
+                Analyst::new(Arc::clone(&policy), Arc::new(by(&[])), Mode::Unattended).since(began);
+            let answer = analyst.judge(&ExecRequest {
+                tid: 0,
+                path: "/usr/bin/rm".into(),
+                argv: argv.iter().map(Into::into).collect(),
+                env: env.clone(),
+                cwd: here.clone(),
+                root: None,
+                uid: 0,
+            });
+            matches!(answer, Answer::Refuse(_))
+        };
+        let both = ["rm", "-rf", ".git", ".env"];
+        assert!(refuses(&both, SystemTime::now()));
+        assert!(!refuses(&both, before), "the session made it");
+        assert!(!refuses(&["rm", "-f", ".env"], SystemTime::now()));
     }
 }
