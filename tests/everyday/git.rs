@@ -38,7 +38,6 @@ fn git_rebases_merges_and_gives_up_halfway() {
 }
 
 #[test]
-#[ignore = "a false alarm that is known, on the kernel rung: git tries directories that are not empty, and the refusals are told"]
 fn git_stashes_and_gives_back() {
     let ground = Ground::new();
     ground.before("echo edit >>README; echo new >untracked");
@@ -77,7 +76,6 @@ fn git_adds_a_linked_work_tree_commits_there_and_removes_it() {
 }
 
 #[test]
-#[ignore = "a false alarm that is known, on the kernel rung: git tries directories that are not empty, and the refusals are told"]
 fn git_works_where_the_linked_work_tree_is_the_project() {
     let ground = Ground::new();
     ground.before(BRANCHES);

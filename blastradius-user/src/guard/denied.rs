@@ -175,6 +175,13 @@ impl Denied {
 }
 
 impl Denied {
+    /// Whether it would have failed all the same: a directory that is not empty is removed by nobody (rmdir(2)). Programs
+    /// try that as a matter of course (git, pip), and nothing came of our refusal.
+    pub fn was_vain(&self) -> bool {
+        let holds_something = || self.path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+        self.operation == Operation::Remove && !self.truncated && !self.path.is_symlink() && holds_something()
+    }
+
     fn reasons(&self) -> Vec<String> {
         let words = operation_words(self.operation);
         if self.operation == Operation::Machine {
@@ -224,6 +231,21 @@ mod tests {
             assert_eq!(refusal.cwd.as_deref(), Some(Path::new("/home/dev")));
         }
         assert!(refusal.text().contains("/home/dev/photos/a.jpg"), "{}", refusal.text());
+    }
+
+    #[test]
+    fn to_remove_a_directory_that_is_not_empty_is_vain_and_nothing_else_is() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| dir.path().join(name);
+        std::fs::create_dir_all(at("full/empty")).expect("made");
+        std::fs::write(at("file"), "").expect("written");
+        std::os::unix::fs::symlink("full", at("link")).expect("made");
+        let vain = |name: &str, operation| Denied { path: at(name), operation, ..denied() }.was_vain();
+        assert!(vain("full", Operation::Remove));
+        for name in ["full/empty", "file", "link", "missing"] {
+            assert!(!vain(name, Operation::Remove), "{name}");
+        }
+        assert!(!vain("full", Operation::MoveOut));
     }
 
     #[test]

@@ -480,6 +480,9 @@ impl Guard {
     fn hear_kernel(&mut self, denied: io::Result<Denied>) {
         // A record that cannot be read is still in the kernel's count.
         let Ok(denied) = denied else { return };
+        if denied.was_vain() {
+            return;
+        }
         let refusal = denied.refusal(&lock(&self.memory));
         let mut ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
         if self.ended.is_none() {

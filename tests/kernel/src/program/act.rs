@@ -4,14 +4,15 @@ use std::{fs, path::Path, process::ExitCode, thread, time::Duration};
 
 use blastradius::guard::door::{self, Request, Response};
 
-use crate::calls::{DONE, Outcome, REFUSED, unlink};
+use crate::calls::{DONE, Outcome, REFUSED, rmdir, unlink};
 
-/// `act unlink FILE`, or `act unlink-when SIGN FILE REPORT`: waits until SIGN is there, removes FILE and writes the error
+/// `act unlink FILE`, `act rmdir DIRECTORY`, or `act unlink-when SIGN FILE REPORT`: waits until SIGN is there, removes FILE and writes the error
 /// number to REPORT; or `act approve SESSION NUMBER`: answers a question without a terminal.
 pub(crate) fn act(words: &[String]) -> ExitCode {
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     let outcome = match *words {
         ["unlink", file] => unlink(file),
+        ["rmdir", directory] => rmdir(directory),
         ["approve", session, number] => approve(session, number),
         ["unlink-when", sign, file, report] => unlink_when(Path::new(sign), file, Path::new(report)),
         _ => {

@@ -10,6 +10,7 @@ pub(super) const TESTS: &[Test] = &[
     Test { name: "a compiled program removes nothing out of scope, and the log knows it", body: compiled },
     Test { name: "a tree out of scope survives rm -rf", body: tree },
     Test { name: "nothing out of scope is renamed away, replaced or truncated", body: other_acts },
+    Test { name: "of a directory that is not empty, and so would have stayed, nothing is told", body: vain },
     Test { name: "what lies in scope may go", body: in_scope },
     Test { name: "what is mounted in the work tree is its own, unless it is elsewhere too", body: mounted },
     Test { name: "what the session made may go, wherever it is", body: born },
@@ -56,6 +57,20 @@ fn other_acts(stage: &Stage) {
     ended.with(0);
     assert_eq!(stage.read("kept/file"), "precious\n");
     assert!(stage.has("kept/directory/file"));
+}
+
+fn vain(stage: &Stage) {
+    let ended = stage.agent("\"$ACT\" act rmdir \"$KEPT/directory\"").with(1);
+    assert!(stage.has("kept/directory/file"));
+    assert!(!ended.complained().contains("BLOCKED"), "{}", ended.complained());
+    assert!(stage.logged(&[r#""event":"end""#, r#""refused":0"#]), "{}", stage.log());
+    stage.unguarded("rm \"$KEPT/directory/file\"").with(0);
+    stage.agent("\"$ACT\" act rmdir \"$KEPT/directory\"").with(1);
+    assert!(
+        stage.has("kept/directory") && stage.logged(&[r#""event":"end""#, r#""refused":1"#]),
+        "{}",
+        stage.log()
+    );
 }
 
 fn in_scope(stage: &Stage) {
