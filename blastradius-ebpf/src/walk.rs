@@ -65,7 +65,7 @@ impl Place {
     pub fn within(session: u32, directory: Dentry) -> Self {
         let inode = directory.directory();
         match below(Marked::all(), session, inode, inode.device()) {
-            Some(below) if below.flags & Below::INHERITED == 0 => {
+            Some(below) if !is_inherited(below) => {
                 Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false }
             }
             _ => Self::around(session, directory),
@@ -178,18 +178,23 @@ fn zone_below<A: Access>(session: u32, below: Below, directory: Inode<A>, child:
 fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
     let marked = Marked::all();
     let dev = start.parent().directory().device();
-    // Turns change it: the verifier is to know nothing of it before the first.
-    let mut known = [u64::from(zone)];
-    kernel::forget(&mut known);
-    let (end, zone) =
+    let key = move |directory: Inode<A>| Some(ObjectKey::new(session, suspect(marked, directory, dev)?));
+    let (end, zone) = if kernel::has_loop() {
+        // Turns change it: the verifier is to know nothing of it before the first.
+        let mut known = [u64::from(zone)];
+        kernel::forget(&mut known);
         climb_with(start, A::STEPS, known[0] as u32, move |here: Dentry<A>, parent, zone: &mut u32| {
-            let Some(id) = suspect(marked, parent.directory(), dev) else { return 0 };
-            let key = ObjectKey::new(session, id);
+            let Some(key) = key(parent.directory()) else { return 0 };
             if *zone == INHERITED {
                 *zone = maps::below(&key).map_or(INHERITED, |below| spoken(below, here));
             }
             u32::from(maps::is_denied(&key))
-        });
+        })
+    } else {
+        let is_denied =
+            move |parent: Dentry<A>| key(parent.directory()).is_some_and(|key| maps::is_denied(&key));
+        (climb(start, A::STEPS, move |parent| u32::from(is_denied(parent))), zone)
+    };
     match end {
         End::Root if zone == INHERITED => OTHER,
         End::Root => zone,
@@ -198,10 +203,17 @@ fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
     }
 }
 
+/// Whether what lies further up is to be asked. Where turns are counted (before 5.17), the verifier would have to follow
+/// what each of them found: there a directory takes along what it lay in.
+#[inline(always)]
+fn is_inherited(below: Below) -> bool {
+    kernel::has_loop() && below.flags & Below::INHERITED != 0
+}
+
 /// What `below` says by itself of the entry `child` of its directory, whatever it says of names.
 #[inline(always)]
 fn spoken<A: Access>(below: Below, child: Dentry<A>) -> u32 {
-    if below.flags & Below::INHERITED != 0 {
+    if is_inherited(below) {
         return INHERITED;
     }
     if below.dots == 0 {

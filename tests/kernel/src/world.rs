@@ -7,7 +7,7 @@ use std::{
 };
 
 use blastradius::{
-    guard::kernel::{EventStream, Kernel, KernelRefusal, Rung, Session},
+    guard::kernel::{EventStream, Kernel, KernelRefusal, Rung, Session, lacking},
     policy::plan::{Mark, NameMark, Plan},
 };
 use blastradius_common::Zone;
@@ -41,6 +41,11 @@ impl Machine {
     /// Whether this kernel lets changes of owner be judged.
     pub(crate) fn judges_owners(&self) -> bool {
         !self.kernel.borrow().caveats().unenforced.iter().any(|caveat| caveat.contains("owner"))
+    }
+
+    /// Whether this kernel lets the walk go on beyond a directory that only names are said of.
+    pub(crate) fn follows_moves(&self) -> bool {
+        !self.kernel.borrow().caveats().unenforced.iter().any(|caveat| caveat == lacking::MOVES)
     }
 
     /// A new directory of its own for a test.

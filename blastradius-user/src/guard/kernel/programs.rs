@@ -88,8 +88,11 @@ pub mod lacking {
     /// `file_ioctl`.
     pub const REQUESTS: &str = "requests to file systems (ioctl) are not judged";
 
+    /// `bpf_loop`, a helper: without it the verifier would have to follow too much.
+    pub const MOVES: &str = "a directory that holds protected names (a nested .git) keeps the zone of its place when it is moved: before 5.17";
+
     /// All of them.
-    pub const ALL: &[&str] = &[OWNERS, SECOND_LINE, MOUNTS, REMOUNTS, OVERLAYS, POWER, REQUESTS];
+    pub const ALL: &[&str] = &[OWNERS, SECOND_LINE, MOUNTS, REMOUNTS, OVERLAYS, POWER, REQUESTS, MOVES];
 }
 
 /// Hooks without which nothing is enforced, or too much; and the lesser ones.
@@ -193,6 +196,9 @@ pub(super) fn load(object: &Object, btf: &Btf, rung: Rung, weigh: Weigh) -> Resu
             (identify, Some(link))
         }
     };
+    if !programs.has_loop {
+        caveats.unenforced.push(lacking::MOVES.to_owned());
+    }
     let enrol = programs.load(ENROL, ProgramKind::RawTracepoint, 0)?;
     Ok(Programs { attached, identify, identify_link, enrol, caveats, efforts: programs.efforts })
 }
