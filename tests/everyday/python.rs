@@ -69,10 +69,7 @@ fn pip_installs_upgrades_and_removes_for_the_user() {
     if !can(PYTHON) {
         return;
     }
-    let ground = Ground::new();
-    ground.before(WHEELS);
-    ground.before(&pip("--user", "install", "dist/everyday_library-1.0-py3-none-any.whl"));
-    ground.undisturbed(&upgrade_and_removal("--user"));
+    a_library_comes_and_goes("--user");
 }
 
 #[test]
@@ -80,10 +77,7 @@ fn pip_installs_upgrades_and_removes_for_the_whole_machine() {
     if !can(&[PYTHON[0], PYTHON[1], Need::Guest]) {
         return;
     }
-    let ground = Ground::new();
-    ground.before(WHEELS);
-    ground.before(&pip("", "install", "dist/everyday_library-1.0-py3-none-any.whl"));
-    ground.undisturbed(&upgrade_and_removal(""));
+    a_library_comes_and_goes("");
 }
 
 #[test]
@@ -104,6 +98,13 @@ fn pip_upgrades_a_command_of_the_whole_machine() {
         "[ ! -e /usr/local/bin/everyday-tool ]".to_owned(),
     ];
     ground.undisturbed(&script.join("\n"));
+}
+
+fn a_library_comes_and_goes(place: &str) {
+    let ground = Ground::new();
+    ground.before(WHEELS);
+    ground.before(&pip(place, "install", "dist/everyday_library-1.0-py3-none-any.whl"));
+    ground.undisturbed(&upgrade_and_removal(place));
 }
 
 fn upgrade_and_removal(place: &str) -> String {

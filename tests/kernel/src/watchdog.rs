@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// No test takes a tenth of it on an emulated machine.
+/// Several times what the slowest test takes on a busy emulated machine.
 const LIMIT: Duration = Duration::from_secs(240);
 /// So many tasks are told of.
 const TOLD: usize = 60;

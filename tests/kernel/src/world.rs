@@ -40,12 +40,16 @@ impl Machine {
 
     /// Whether this kernel lets changes of owner be judged.
     pub(crate) fn judges_owners(&self) -> bool {
-        !self.kernel.borrow().caveats().unenforced.iter().any(|caveat| caveat.contains("owner"))
+        self.enforces(lacking::OWNERS)
     }
 
     /// Whether this kernel lets the walk go on beyond a directory that only names are said of.
     pub(crate) fn follows_moves(&self) -> bool {
-        !self.kernel.borrow().caveats().unenforced.iter().any(|caveat| caveat == lacking::MOVES)
+        self.enforces(lacking::MOVES)
+    }
+
+    fn enforces(&self, what: &str) -> bool {
+        !self.kernel.borrow().caveats().unenforced.iter().any(|caveat| caveat == what)
     }
 
     /// A new directory of its own for a test.

@@ -6,8 +6,8 @@ use blastradius::guard::door::{self, Request, Response};
 
 use crate::calls::{DONE, Outcome, REFUSED, rmdir, unlink};
 
-/// `act unlink FILE`, `act rmdir DIRECTORY`, or `act unlink-when SIGN FILE REPORT`: waits until SIGN is there, removes FILE and writes the error
-/// number to REPORT; or `act approve SESSION NUMBER`: answers a question without a terminal.
+/// `act unlink FILE`, `act rmdir DIRECTORY`, or `act unlink-when SIGN FILE REPORT`: waits until SIGN is there, removes FILE
+/// and writes the error number to REPORT; or `act approve SESSION NUMBER`: answers a question without a terminal.
 pub(crate) fn act(words: &[String]) -> ExitCode {
     let words: Vec<_> = words.iter().map(String::as_str).collect();
     let outcome = match *words {
