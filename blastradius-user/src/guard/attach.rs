@@ -159,11 +159,7 @@ struct Watch {
 
 impl Watch {
     fn hear(&mut self, denied: io::Result<Denied>, log: &mut Log) {
-        // A record that cannot be read is still in the kernel's count.
-        let Ok(denied) = denied else { return };
-        if denied.was_vain() {
-            return;
-        }
+        let Some(denied) = Denied::to_tell(denied) else { return };
         let refusal = denied.refusal(&super::bench::lock(&self.memory));
         let mut ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
         ears.push(self.root);

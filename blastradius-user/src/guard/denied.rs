@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use blastradius_common::{Operation, RuleId, Verdict, Zone};
@@ -175,9 +176,14 @@ impl Denied {
 }
 
 impl Denied {
+    /// What of the kernel's records people are told. One that cannot be read is still in the kernel's count.
+    pub fn to_tell(record: io::Result<Self>) -> Option<Self> {
+        record.ok().filter(|denied| !denied.was_vain())
+    }
+
     /// Whether it would have failed all the same: a directory that is not empty is removed by nobody (rmdir(2)). Programs
     /// try that as a matter of course (git, pip), and nothing came of our refusal.
-    pub fn was_vain(&self) -> bool {
+    fn was_vain(&self) -> bool {
         let holds_something = || self.path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
         self.operation == Operation::Remove && !self.truncated && !self.path.is_symlink() && holds_something()
     }

@@ -478,11 +478,7 @@ impl Guard {
     }
 
     fn hear_kernel(&mut self, denied: io::Result<Denied>) {
-        // A record that cannot be read is still in the kernel's count.
-        let Ok(denied) = denied else { return };
-        if denied.was_vain() {
-            return;
-        }
+        let Some(denied) = Denied::to_tell(denied) else { return };
         let refusal = denied.refusal(&lock(&self.memory));
         let mut ears: Vec<_> = refusal.chain.iter().map(|ancestor| ancestor.pid).collect();
         if self.ended.is_none() {
