@@ -7,7 +7,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::shell::world::{Kind, World};
+use crate::shell::world::{Kind, Platform, World};
 
 use super::paths::one_name;
 use super::resolve::{Last, resolve};
@@ -31,10 +31,10 @@ pub(super) struct Launcher {
 }
 
 /// The directories that hold such commands.
-pub(super) fn directories(world: &dyn World, homes: &[PathBuf]) -> Vec<PathBuf> {
+pub(super) fn directories(platform: Platform, homes: &[PathBuf]) -> Vec<PathBuf> {
     let of_homes = homes.iter().flat_map(|home| OF_A_HOME.iter().map(move |name| home.join(name)));
     let all = of_homes.chain(OF_THE_SYSTEM.iter().map(PathBuf::from));
-    all.map(|path| one_name(world.platform(), path)).collect()
+    all.map(|path| one_name(platform, path)).collect()
 }
 
 /// The commands of these directories, as far as they tell what they belong to.
@@ -100,7 +100,7 @@ fn is_name(name: &str) -> bool {
 mod tests {
     use super::*;
     use crate::policy::{Policy, Start};
-    use crate::shell::world::{Platform, memory::MemoryWorld};
+    use crate::shell::world::memory::MemoryWorld;
     use blastradius_common::Zone;
 
     fn world() -> MemoryWorld {

@@ -98,6 +98,7 @@ pub struct Policy {
     marks: Marks,
     floor_objects: Vec<FloorObject>,
     states: OnceLock<Vec<StatePath>>,
+    launcher_directories: Vec<PathBuf>,
     launchers: OnceLock<HashMap<PathBuf, marks::Origin>>,
 }
 
@@ -140,10 +141,12 @@ impl Policy {
             own: &own,
             files: &config.files,
         });
+        let tool_homes = tool_homes(account_home, home, &homes);
         Self {
             platform,
             cwd,
-            tool_homes: tool_homes(account_home, home, &homes),
+            launcher_directories: launchers::directories(platform, &tool_homes),
+            tool_homes,
             homes,
             tree,
             scope,
@@ -213,7 +216,7 @@ impl Policy {
     /// The commands that go with packages that are state, and whose they are. They are looked for once.
     fn launchers(&self, world: &dyn World) -> &HashMap<PathBuf, marks::Origin> {
         self.launchers.get_or_init(|| {
-            let all = launchers::launchers(world, &launchers::directories(world, &self.tool_homes));
+            let all = launchers::launchers(world, &self.launcher_directories);
             let of_state = all.into_iter().filter_map(|launchers::Launcher { path, package }| {
                 let answer = self.zone_of_place(world, &package);
                 (answer.zone == Zone::State).then_some((path, answer.origin))

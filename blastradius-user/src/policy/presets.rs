@@ -252,6 +252,7 @@ pub fn state_paths(world: &dyn World, homes: &[PathBuf], refuse: &dyn Fn(&Path) 
     let fold = platform == Platform::MacOs;
     let mut paths: Vec<StatePath> = Vec::new();
     for preset in PRESETS {
+        let others = paths.len();
         let elsewhere = |text: &&&str| text.starts_with("~/Library/") && platform == Platform::Linux;
         let here = preset.paths.iter().filter(|text| !elsewhere(text));
         for (text, (base, rest)) in
@@ -264,8 +265,7 @@ pub fn state_paths(world: &dyn World, homes: &[PathBuf], refuse: &dyn Fn(&Path) 
             let base = one_name(platform, super::paths::normalise(&base));
             let pattern = Pattern::below(&base, rest, fold);
             // A variable may say what holds without it.
-            let known = |state: &StatePath| state.preset.tool == preset.tool && state.pattern == pattern;
-            if !paths.iter().any(known) {
+            if !paths[others..].iter().any(|state| state.pattern == pattern) {
                 paths.push(StatePath { preset, pattern });
             }
         }

@@ -12,7 +12,7 @@ use super::paths::{depth, is_below, same, starts_with};
 use super::pattern::Pattern;
 use super::scope::DefaultScope;
 use super::worktree::{HISTORY_NAMES, Tie, WorkTree, is_git_dir};
-use super::{Policy, floor, launchers, presets};
+use super::{Policy, floor, presets};
 
 /// The zone of a path, and the line of policy that decides it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,9 +30,9 @@ impl Policy {
     pub fn zone(&self, world: &dyn World, path: &Path) -> ZoneAnswer {
         let answer = self.zone_of_place(world, path);
         let may_be_command = matches!(answer.zone, Zone::Config | Zone::System)
-            && path.parent().is_some_and(|directory| {
-                launchers::directories(world, &self.tool_homes).iter().any(|known| known == directory)
-            });
+            && path
+                .parent()
+                .is_some_and(|parent| self.launcher_directories.iter().any(|known| known == parent));
         if may_be_command && let Some(origin) = self.launchers(world).get(path) {
             return ZoneAnswer { zone: Zone::State, origin: origin.clone(), own: true };
         }
@@ -273,12 +273,14 @@ fn lay_mounts(ground: &Ground<'_>, marks: &mut Marks, objects: &mut Vec<FloorObj
         let inside = mount.path.join("\u{1}");
         let in_scope = marks.zone(&inside).is_some_and(|answer| answer.stated.zone == Zone::Scope);
         if in_scope && !is_scope_root {
-            let zone = || {
-                let source = bind_source(ground, mount)?;
-                Some(marks.zone(&source.join("\u{1}"))?.stated.zone)
+            let zone = if is_its_places(ground, mount) {
+                // Said of the mount's own root: who climbs from within comes no further.
+                Zone::Scope
+            } else {
+                bind_source(ground, mount)
+                    .and_then(|source| marks.zone(&source.join("\u{1}")))
+                    .map_or(Zone::Other, |answer| answer.stated.zone)
             };
-            // Said of the mount's own root: who climbs from within comes no further.
-            let zone = if is_its_places(ground, mount) { Zone::Scope } else { zone().unwrap_or(Zone::Other) };
             marks.below(&mount.path, zone, format!("another file system ({}) inside scope", mount.fs_type));
         }
         marks.own(&mount.path, Zone::Floor, "floor: a mount point");

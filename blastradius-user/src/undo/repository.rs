@@ -101,10 +101,10 @@ pub fn hold_objects(
         if at.exists() {
             continue;
         }
-        if let Some(parent) = at.parent() {
-            fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        }
         let held = if Instant::now() < deadline {
+            if let Some(parent) = at.parent() {
+                fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
+            }
             hold(&from, &at, store, effort, left)
         } else {
             Err(io::ErrorKind::TimedOut.into())
