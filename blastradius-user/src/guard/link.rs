@@ -88,7 +88,14 @@ impl Link {
     /// Takes the next message.
     pub fn hear(&self) -> Heard {
         let mut wire = [0; Message::WIRE];
-        match recv(self.0.as_raw_fd(), &mut wire, MsgFlags::empty()) {
+        let mut receive = || recv(self.0.as_raw_fd(), &mut wire, MsgFlags::empty());
+        // Told once where the other side left messages of ours unread (net/unix/af_unix.c, unix_release_sock), and before
+        // what it said last.
+        let received = match receive() {
+            Err(Errno::ECONNRESET) => receive(),
+            received => received,
+        };
+        match received {
             Ok(Message::WIRE) => Message::from_wire(wire).map_or(Heard::Gone, Heard::Message),
             Err(Errno::EAGAIN | Errno::EINTR) => Heard::Nothing,
             Ok(_) | Err(_) => Heard::Gone,
@@ -111,6 +118,18 @@ impl AsFd for Link {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_said_last_is_heard_although_the_other_side_left_without_listening() {
+        let (front, guard) = Link::pair().expect("a socket pair");
+        front.say(Message::Signal(2));
+        guard.say(Message::Started(7));
+        guard.say(Message::Ended(0x2a00));
+        drop(guard);
+        assert_eq!(front.hear(), Heard::Message(Message::Started(7)));
+        assert_eq!(front.hear(), Heard::Message(Message::Ended(0x2a00)));
+        assert_eq!(front.hear(), Heard::Gone);
+    }
 
     #[test]
     fn messages_arrive_in_order_and_the_end_is_seen() {
