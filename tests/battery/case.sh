@@ -2,7 +2,8 @@
 # Runs one case of incidents.jsonl in a private root and says what is left.
 # Usage: unshare --mount --pid --fork --net --propagation private bash case.sh CASE_DIR GUARD...
 #   CASE_DIR holds: base setup command uid cwd watch count. It receives: text.json before after before.count after.count
-#   output status, and of what `blastradius undo` gave back: undo.output undone undone.count. GUARD is put in front of the case's shell; empty: unguarded. BLASTRADIUS names the binary.
+#   output status, and of what `blastradius undo` gave back: undo.output undone undone.count. GUARD is put in front of the case's shell; empty: unguarded;
+#   `sandbox`: everything is read-only but the work tree and /tmp. BLASTRADIUS names the binary.
 # The real "/" is only an overlay's lower layer; every write lands in a tmpfs and is dropped with the namespace.
 # xino: numbers of inodes of two file systems stay apart.
 set -u
@@ -62,6 +63,13 @@ rm -f "$root/tmp/base" "$root/tmp/setup"
 chroot "$root" "${as[@]}" "${environment[@]}" bash -c 'cd "$1" && /usr/local/bin/blastradius check --json --unattended -- "$(cat /tmp/command)"' \
   bash "$cwd" > "$case_dir/text.json" 2> "$case_dir/text.err"
 [ "${1-}" = text-only ] && exit 0
+if [ "${1-}" = sandbox ]; then
+  shift
+  work=$cwd
+  while [ "$work" != / ] && [ ! -e "$root$work/.git" ]; do work=$(dirname "$work"); done
+  [ "$work" != / ] || work=$cwd
+  mount --rbind "$root" "$root"; mount --bind "$root$work" "$root$work"; mount -o remount,bind,ro "$root"
+fi
 run_as=("${as[@]}"); limit=25
 if [ "${BLASTRADIUS_RUNG-}" = kernel ]; then
   # Loading programs is root's; the guard itself then becomes the user. A guest is slow.

@@ -5,6 +5,8 @@
 //! or several with commas between, and shows its output. With `BLASTRADIUS_RUNG=kernel` each case must reach the kernel
 //! rung, as root, in a guest.
 
+mod peers;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 

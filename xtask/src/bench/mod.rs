@@ -1,4 +1,4 @@
-//! `cargo xtask bench`: what the guard costs, as ratios measured side by side in one run.
+//! `cargo xtask bench`: what the guard costs, as ratios measured side by side in one run, and what it saves.
 //!
 //! A ratio says the same on every machine; a time does not. Each bench is a row of the table.
 
@@ -12,7 +12,10 @@ use clap::Args;
 use crate::{
     cargo, house, proc, program,
     setup::{self, requirements::Job},
-    test::steps::{KERNEL_TESTS, WHOLE_TESTS},
+    test::{
+        BINARY,
+        steps::{INCIDENTS, KERNEL_TESTS, WHOLE_TESTS},
+    },
     vm,
 };
 
@@ -115,6 +118,13 @@ const BENCHES: &[Bench] = &[
         at_most: None,
         measure: kernel,
     },
+    Bench {
+        name: "compare",
+        what: "the battery under nothing, a sandbox, a judge of commands alone, and blastradius on this machine's best rung",
+        jobs: &[Job::Build, Job::Programs],
+        at_most: None,
+        measure: compare,
+    },
 ];
 
 /// Measures and prints.
@@ -146,6 +156,15 @@ pub(crate) fn run(request: &Request) -> Result<i32> {
 /// The text layer is measured in its own process.
 fn text() -> Result<Measured> {
     proc::run(&mut cargo::cargo(&["bench", "--locked", "--package", WHOLE_TESTS, "--bench", "text"]))?;
+    Ok(Measured::Printed)
+}
+
+/// A measurement of what is saved, not of what it costs.
+fn compare() -> Result<Measured> {
+    let test = ["test", "--locked", "--package", WHOLE_TESTS, "--test", INCIDENTS];
+    let mut command = cargo::cargo(&test);
+    command.args(["--", "--ignored", "--exact", "peers::how_it_compares", "--nocapture"]);
+    proc::run(command.env(BINARY, program::build()?))?;
     Ok(Measured::Printed)
 }
 

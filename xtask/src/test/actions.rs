@@ -167,7 +167,7 @@ fn packages(ignored: bool) -> Result<Command> {
 }
 
 /// What the tests of the whole find the program by.
-const BINARY: &str = "BLASTRADIUS_BIN";
+pub(crate) const BINARY: &str = "BLASTRADIUS_BIN";
 /// Where the program lies in a guest.
 const GUEST_BINARY: &str = "/usr/bin/blastradius";
 

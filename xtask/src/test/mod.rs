@@ -11,6 +11,8 @@ use std::{
 use anyhow::{Result, bail};
 use clap::Args;
 
+pub(crate) use actions::BINARY;
+
 use crate::setup;
 use steps::{STEPS, Step, Tier};
 

@@ -109,7 +109,7 @@ pub(crate) const KERNEL_TESTS: &str = "kernel-tests";
 /// The package of the tests of the whole.
 pub(crate) const WHOLE_TESTS: &str = "blastradius-tests";
 /// Its target that replays incidents.
-const INCIDENTS: &str = "battery";
+pub(crate) const INCIDENTS: &str = "battery";
 /// Its target that has containers run.
 const CONTAINERS: &str = "containers";
 /// Its target that does everyday work.
