@@ -23,8 +23,7 @@ ln -s /proc/self/fd "$root/dev/fd"; ln -s fd/0 "$root/dev/stdin"; ln -s fd/1 "$r
 mkdir -m 1777 "$root/dev/shm"
 if [ "${BLASTRADIUS_RUNG-}" = kernel ]; then
   # The kernel rung needs what the kernel tells of itself, and finds the programs that a session outside keeps loaded.
-  mount --rbind /sys "$root/sys"; mkdir -p /run/blastradius "$root/run/blastradius"
-  mount --bind /run/blastradius "$root/run/blastradius"
+  mount --rbind /sys "$root/sys"
 fi
 rm -rf "$root/home/dev"; mkdir -p "$root/fx"; cp -r "$case_dir/fixtures/." "$root/fx/"
 # The account that the cases run as, in a database that holds no other person.

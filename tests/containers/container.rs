@@ -62,8 +62,11 @@ impl Ground {
         for directory in ["upper", "work", "root"] {
             fs::create_dir_all(place.join(directory)).expect("a directory");
         }
-        let layers =
-            format!("lowerdir=/,upperdir={0}/upper,workdir={0}/work", place.to_str().expect("a plain name"));
+        // xino: numbers of inodes of two file systems stay apart. An engine's layers lie on one.
+        let layers = format!(
+            "lowerdir=/,upperdir={0}/upper,workdir={0}/work,xino=on",
+            place.to_str().expect("a plain name")
+        );
         let root = place.join("root");
         mount(Some("overlay"), &root, Some("overlay"), MsFlags::empty(), Some(&*layers))
             .expect("an overlay of the root");

@@ -41,6 +41,9 @@ fn of_the_daemon_set<'ground>(ground: &'ground Ground, pod: &Yaml, kind: &str) -
     let bind = |mount: &Yaml| {
         let (name, destination) = (text(&mount["name"]), text(&mount["mountPath"]));
         fs::create_dir_all(container.at(destination.trim_start_matches('/'))).expect("a directory");
+        if name == "run" {
+            return json!({ "destination": destination, "type": "tmpfs", "source": "tmpfs", "options": ["mode=0777"] });
+        }
         let source = match name {
             "log" | "script" => ground.path(name),
             _ => destination.into(),

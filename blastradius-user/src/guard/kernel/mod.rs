@@ -89,8 +89,8 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::load`]; of several rungs, what the first said.
     pub fn load_on(rungs: &[Rung]) -> Result<Self, LoadError> {
-        let machine = Lock::machine()?;
         place::prepare()?;
+        let machine = Lock::machine()?;
         reap_leftovers();
         let mut failure = None;
         for rung in rungs {

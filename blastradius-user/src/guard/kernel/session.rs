@@ -63,12 +63,12 @@ pub struct Session {
 impl Session {
     /// Starts a session. The caller holds the machine's lock.
     pub(super) fn start(set: &Arc<Set>, ring: BorrowedFd<'_>, plan: &Plan) -> Result<Self, SessionError> {
-        let number = next_number(set)?;
-        let lock = Lock::take(&place::session_file(number), Want::AloneNow)?;
+        let (number, directory) = claim_number(set)?;
+        let lock = Lock::take(&directory, Want::AloneNow)?;
         let started = Self::put_in_force(set, number, ring, plan);
         if started.is_err() {
             let _ = set.forget(number);
-            let _ = fs::remove_file(place::session_file(number));
+            let _ = fs::remove_dir(directory);
         }
         let grants = Grants::new(set, number);
         Ok(Self { number, set: Arc::clone(set), marked: started?, grants, _lock: lock, ended: false })
@@ -179,7 +179,7 @@ impl Session {
 
     fn forget(&mut self) {
         if self.live_tasks().is_ok_and(|live| live == 0) && self.set.forget(self.number).is_ok() {
-            let _ = fs::remove_file(place::session_file(self.number));
+            let _ = fs::remove_dir(place::session_directory(&self.set.name, self.number));
         }
     }
 }
@@ -195,12 +195,24 @@ impl Drop for Session {
     }
 }
 
-/// A number that no session of the machine has had since boot. The caller holds the machine's lock.
-fn next_number(set: &Set) -> io::Result<u32> {
-    let file = PathBuf::from("/run/blastradius/last-session");
+/// A number that no session of the set has, and none that was started from here has had since boot, and its directory. The
+/// caller holds the machine's lock.
+fn claim_number(set: &Set) -> io::Result<(u32, PathBuf)> {
+    let file = place::run_directory().join("last-session");
     let last = fs::read_to_string(&file).ok().and_then(|text| text.trim().parse::<u32>().ok()).unwrap_or(0);
     let known = set.tallies.keys()?.into_iter().max().unwrap_or(0);
-    let number = last.max(known).checked_add(1).ok_or_else(|| io::Error::other("out of session numbers"))?;
-    fs::write(file, number.to_string())?;
-    Ok(number)
+    let mut number = last.max(known);
+    loop {
+        number = number.checked_add(1).ok_or_else(|| io::Error::other("out of session numbers"))?;
+        let directory = place::session_directory(&set.name, number);
+        match fs::create_dir(&directory) {
+            // Left by a start that was killed before the session was known.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => {
+                fs::write(file, number.to_string())?;
+                return Ok((number, directory));
+            }
+        }
+    }
 }

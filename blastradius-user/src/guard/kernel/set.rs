@@ -103,7 +103,7 @@ impl Set {
         for map in MAPS {
             maps.insert((*map).to_owned(), sys::pinned(&directory.join(map))?);
         }
-        let caveats = Caveats::from_text(&fs::read_to_string(place::notes_file(name)).unwrap_or_default());
+        let caveats = Caveats::from_text(&place::read_notes(name)?);
         Self::assemble(name, rung, caveats, maps, identify, enrol).map(Some)
     }
 
@@ -145,6 +145,7 @@ impl Set {
             pin(link.as_fd(), IDENTIFY_LINK)?;
         }
         pin(programs.identify.as_fd(), IDENTIFY)?;
+        place::write_notes(name, &programs.caveats.to_text())?;
         pin(programs.enrol.as_fd(), ENROL)?;
         let mut taboo = Vec::new();
         for map in maps.values() {
@@ -154,7 +155,6 @@ impl Set {
         for program in loaded.chain([&programs.identify, &programs.enrol]) {
             taboo.push(PROGRAM_NUMBER + u64::from(sys::object_id(program.as_fd())?));
         }
-        fs::write(place::notes_file(name), programs.caveats.to_text())?;
         let set = Self::assemble(name, rung, programs.caveats, maps, programs.identify, programs.enrol)?;
         taboo.iter().try_for_each(|number| set.taboo.insert(number, &1))?;
         Ok(set)
@@ -171,7 +171,7 @@ impl Set {
         let mut take = |map: &'static str| {
             maps.remove(map).ok_or_else(|| LoadError::Object(format!("it has no map {map}")))
         };
-        let users = Lock::take(&place::users_file(name), Want::Shared)?;
+        let users = Lock::take(&place::pins(name), Want::Shared)?;
         let mut links = Vec::new();
         for pin in fs::read_dir(place::pins(name))? {
             let pin = pin?;
@@ -265,11 +265,14 @@ impl Set {
     pub(super) fn reap(&self) -> io::Result<usize> {
         let mut remaining = 0;
         for session in self.tallies.keys()? {
-            let file = place::session_file(session);
-            let orphan = Lock::take(&file, Want::AloneNow).is_ok();
+            let directory = place::session_directory(&self.name, session);
+            let orphan = match Lock::take(&directory, Want::AloneNow) {
+                Ok(_) => true,
+                Err(error) => error.kind() == io::ErrorKind::NotFound,
+            };
             if orphan && self.live_tasks(session)? == 0 {
                 self.forget(session)?;
-                let _ = fs::remove_file(file);
+                let _ = fs::remove_dir(directory);
             } else {
                 remaining += 1;
             }
@@ -282,7 +285,7 @@ impl Set {
         let remaining = self.reap()?;
         let Self { name, users, .. } = self;
         drop(users);
-        if remaining == 0 && Lock::take(&place::users_file(&name), Want::AloneNow).is_ok() {
+        if remaining == 0 && Lock::take(&place::pins(&name), Want::AloneNow).is_ok() {
             place::unpin(&name)?;
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::{
     io::{Read as _, Write as _},
+    path::PathBuf,
     time::{Duration, Instant},
 };
 
@@ -9,7 +10,9 @@ use blastradius::guard::kernel::Kernel;
 
 use crate::{
     Test,
-    calls::{DONE, Outcome, REFUSED, create, drop_caches, exit_with, in_child, unlink, wait},
+    calls::{
+        DONE, Outcome, REFUSED, create, drop_caches, exit_with, in_child, mount, rmdir, unlink, unshare, wait,
+    },
     world::{Machine, mark},
 };
 use blastradius::policy::plan::Plan;
@@ -21,6 +24,10 @@ pub(crate) const TESTS: &[Test] = &[
         body: supervisor_killed,
     },
     Test { name: "what a dead supervisor left is reaped by the next start", body: reaped },
+    Test {
+        name: "a start with a /run of its own takes nothing from a session that shares its pins",
+        body: apart,
+    },
     Test { name: "tasks are forgotten when they end", body: forgotten },
     Test { name: "a guarded task cannot take the pins away", body: pins },
 ];
@@ -87,8 +94,10 @@ fn supervisor_killed(machine: &Machine) {
 
 fn reaped(_: &Machine) {
     let sessions = || -> Vec<String> {
-        let entries = std::fs::read_dir("/run/blastradius").expect("there");
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let inside = |directory: PathBuf| std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let names = inside("/sys/fs/bpf/blastradius".into())
+            .flat_map(|set| inside(set.path()))
+            .filter_map(|entry| entry.file_name().into_string().ok());
         names.filter(|name| name.starts_with("session-")).collect()
     };
     // SAFETY: one thread.
@@ -108,6 +117,25 @@ fn reaped(_: &Machine) {
         drop(Kernel::load().expect("loads"));
         sessions().iter().all(|session| !left.contains(session))
     });
+}
+
+/// As two containers that share nothing but the file system of the pins.
+fn apart(machine: &Machine) {
+    let world = machine.world("apart");
+    let number = world.session.id();
+    let start = || {
+        assert_eq!(unshare(libc::CLONE_NEWNS), DONE);
+        assert_eq!(mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE), DONE);
+        assert_eq!(mount("tmpfs", "/run", "tmpfs", 0), DONE);
+        let mut kernel = Kernel::load().expect("loads");
+        let session = kernel.start_session(&Plan::default()).expect("starts");
+        assert_ne!(session.id(), number);
+        drop((session, kernel));
+        DONE
+    };
+    assert_eq!(in_child(start), DONE);
+    assert_eq!(world.guarded(|| unlink(world.path("scope/denied/file"))), REFUSED);
+    assert_eq!(world.guarded(|| unlink(world.path("scope/file"))), DONE);
 }
 
 fn forgotten(machine: &Machine) {
@@ -130,7 +158,8 @@ fn pins(machine: &Machine) {
     for set in sets {
         for pin in std::fs::read_dir(set.expect("an entry").path()).expect("a directory") {
             let pin = pin.expect("an entry").path();
-            assert_eq!(world.guarded(|| unlink(&pin)), REFUSED, "{}", pin.display());
+            let remove = || if pin.is_dir() { rmdir(&pin) } else { unlink(&pin) };
+            assert_eq!(world.guarded(remove), REFUSED, "{}", pin.display());
         }
     }
 }
