@@ -30,8 +30,9 @@ const FILES: &[&str] = &[
 /// What the page on containers asks for beyond what an engine gives.
 const CAPABILITIES: &[&str] = &["CAP_BPF", "CAP_PERFMON", "CAP_SYS_ADMIN"];
 
-/// A first process that does what it finds written down, as often as it finds something.
-pub(crate) const AGENT: &str = "while sleep 0.1; do
+/// A first process that does what it finds written down, as often as it finds something. What the guard has to say when a
+/// program has ended already comes to `told`.
+pub(crate) const AGENT: &str = "exec 2>>told; while sleep 0.1; do
     [ ! -e do ] || { mv do doing; sh ./doing >said 2>&1; echo $? >code; mv code done; }
 done";
 
@@ -194,8 +195,14 @@ impl Container<'_> {
             .and_then(|()| fs::rename(at("unwritten"), at("do")))
             .expect("a file");
         eventually(script, || Ok(at("done").exists()));
-        let read = |name: &str| fs::read_to_string(at(name)).expect("what was written");
-        Ended { code: read("done").trim().parse().expect("a number"), said: read("said") }
+        let code = fs::read_to_string(at("done")).expect("what was written");
+        Ended { code: code.trim().parse().expect("a number"), said: self.said() }
+    }
+
+    /// What was said while that was done, and what the guard has told the first process.
+    pub(crate) fn said(&self) -> String {
+        let read = |name: &str| fs::read_to_string(self.at("srv/app").join(name)).expect("what was written");
+        read("said") + &read("told")
     }
 
     /// The first process, by its number on the host.

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::{
     Rung,
-    container::{AGENT, Container, Ended, Ground},
+    container::{AGENT, Container, Ended, Ground, eventually},
     rungs,
 };
 
@@ -46,10 +46,15 @@ fn an_allow_line_counts_once_a_person_trusts_it() {
     assert_goes_in_a_new_session(&container, Rung::Landlock, OLD, PATH);
 }
 
-/// The number that a refusal offers.
-fn offered(said: &str) -> &str {
-    let (_, after) = said.split_once("blastradius approve ").unwrap_or_else(|| panic!("no offer: {said}"));
-    after.split_whitespace().next().expect("a number")
+/// The number that a refusal offers. Of what the kernel refused the guard may tell when the program has ended.
+fn offered(container: &Container) -> String {
+    let offer = || {
+        let said = container.said();
+        let (_, after) = said.split_once("blastradius approve ")?;
+        after.split_whitespace().next().map(str::to_owned)
+    };
+    eventually("an offer", || Ok(offer().is_some()));
+    offer().expect("it was there")
 }
 
 #[test]
@@ -62,7 +67,7 @@ fn always_writes_a_line_that_a_person_has_read_and_the_next_session_heeds_it() {
     container.start(&["blastradius", "run", "--require", "kernel", "--", "sh", "-c", AGENT]);
     let Ended { code, said } = container.has_done(REMOVE);
     assert!(code != 0 && container.keeps(PATH), "{said}");
-    let always = format!("blastradius approve {} --always", offered(&said));
+    let always = format!("blastradius approve {} --always", offered(&container));
     for answers in ["n\n", "y\nn\n"] {
         let ended = container.exec_at_terminal(&always, answers);
         assert!(ended.code != 0 && !container.at(POLICY).exists(), "{answers:?}: {}", ended.said);

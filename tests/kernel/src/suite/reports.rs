@@ -52,6 +52,7 @@ fn renames(machine: &Machine) {
 
 fn proof(machine: &Machine) {
     let world = machine.world("canary");
+    machine.refusals();
     let proof = canary(&world.session).expect("everything is enforced");
     assert!(proof.refused.contains(&"unlink") && proof.refused.contains(&"exchange"));
     assert!(proof.passed.contains(&"rmdir what it made"));
