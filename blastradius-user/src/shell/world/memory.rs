@@ -158,6 +158,27 @@ impl MemoryWorld {
             .file(&format!("{git}/index"), "")
     }
 
+    /// Adds a work tree at `root` that is linked to the one at `main` under this name, each naming the other.
+    #[must_use]
+    pub fn linked(mut self, main: &str, root: &str, name: &str) -> Self {
+        self.git.entry(root.into()).or_default();
+        let registered = format!("{main}/.git/worktrees/{name}");
+        self.file(&format!("{root}/.git"), &format!("gitdir: {registered}\n"))
+            .file(&format!("{registered}/gitdir"), &format!("{root}/.git\n"))
+            .file(&format!("{registered}/commondir"), "../..\n")
+            .file(&format!("{registered}/HEAD"), "ref: refs/heads/side\n")
+    }
+
+    /// Adds a repository without a work tree.
+    #[must_use]
+    pub fn bare(self, root: &str) -> Self {
+        self.dir(&format!("{root}/objects"))
+            .dir(&format!("{root}/refs/heads"))
+            .dir(&format!("{root}/hooks"))
+            .file(&format!("{root}/HEAD"), "ref: refs/heads/main\n")
+            .file(&format!("{root}/config"), "[core]\n\tbare = true\n")
+    }
+
     /// Says what git says of a path of the work tree at `root`. `path` is relative to it.
     #[must_use]
     pub fn tracked(mut self, root: &str, path: &str, tracking: Tracking) -> Self {
