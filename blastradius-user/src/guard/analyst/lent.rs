@@ -48,7 +48,7 @@ impl Analyst {
     /// Whether the directory was a linked work tree when the session began. What the session made itself it may remove by itself;
     /// that it wrote a `.git` beside what was there before makes no linked work tree of it.
     fn was_there_before(&self, root: &Path) -> bool {
-        !age::is_younger(&root.join(".git"), self.began)
+        age::is_untouched(&root.join(".git"), self.began)
     }
 
     /// Objections that hold only where the rung refuses without a word: that git would be stopped halfway.
