@@ -1,6 +1,6 @@
 //! git, in the project's own repository, in linked work trees, and with another repository as its remote.
 
-use crate::ground::{Ground, Need, can};
+use crate::ground::{Ground, Need, can, on_landlock};
 
 /// Two branches that both go on from the first commit.
 const BRANCHES: &str =
@@ -140,7 +140,7 @@ fn git_removes_no_linked_work_tree_with_work_in_it_nor_what_the_session_calls_on
 
 #[test]
 fn git_leaves_a_linked_work_tree_alone_that_the_rung_would_not_let_it_remove() {
-    if can(&[Need::KernelRung("what git needs for its own work")]) {
+    if !on_landlock() {
         return;
     }
     let ground = Ground::new();

@@ -36,7 +36,13 @@ pub struct MemoryWorld {
 impl MemoryWorld {
     /// An empty machine.
     pub fn new(platform: Platform) -> Self {
-        let root = MountPoint { path: "/".into(), fs_type: "ext4".into(), root: "/".into(), device: 1 };
+        let root = MountPoint {
+            path: "/".into(),
+            fs_type: "ext4".into(),
+            root: "/".into(),
+            device: 1,
+            read_only: false,
+        };
         Self {
             platform,
             uid: 1000,
@@ -141,7 +147,23 @@ impl MemoryWorld {
     #[must_use]
     pub fn mount(mut self, path: &str, fs_type: &str, device: u64) -> Self {
         self.put(Path::new(path), Object::Directory(BTreeSet::new()));
-        self.mounts.push(MountPoint { path: path.into(), fs_type: fs_type.into(), root: "/".into(), device });
+        let root = "/".into();
+        self.mounts.push(MountPoint {
+            path: path.into(),
+            fs_type: fs_type.into(),
+            root,
+            device,
+            read_only: false,
+        });
+        self
+    }
+
+    /// Nothing can be written through what was mounted last.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        if let Some(mount) = self.mounts.last_mut() {
+            mount.read_only = true;
+        }
         self
     }
 
