@@ -32,9 +32,11 @@ pub struct Grants {
     set: Weak<Set>,
     session: u32,
     last: Arc<AtomicU32>,
-    /// What is lent already: a repository that is pushed to all day takes up one number.
-    lent: Arc<Mutex<HashMap<Vec<(Id, Cover)>, u32>>>,
+    lent: Arc<Mutex<Lent>>,
 }
+
+/// What is lent already, and under which number: a repository that is pushed to all day takes up one.
+type Lent = HashMap<Vec<(Id, Cover)>, u32>;
 
 /// How long a task may take from the answer to the exec that was asked about.
 const TAKEN_UP_WITHIN: Duration = Duration::from_secs(10);
