@@ -28,11 +28,14 @@ impl Member {
     /// else.
     pub const LENT: u32 = 1 << 15;
 
-    /// The grant that holds for what the task does now, 0 for none.
+    /// The grant that holds for what the task does now, 0 for none. Without a branch, which the verifier would follow both ways.
     #[inline(always)]
     pub const fn grant(self) -> u32 {
         let grant = self.traits >> Self::GRANT;
-        if grant & Self::LENT != 0 && self.traits & Self::GIT == 0 { 0 } else { grant }
+        let is_lent = grant / Self::LENT;
+        let is_git = self.traits / Self::GIT & 1;
+        let sleeps = is_lent & !is_git;
+        grant & sleeps.wrapping_sub(1)
     }
 
     /// Whether the task carries a person's yes.
