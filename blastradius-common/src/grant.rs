@@ -1,7 +1,7 @@
-//! Grants: a human's yes, as the kernel side stores it.
+//! Grants: a human's yes, as the kernel side stores it, and what is lent to git for its own work.
 //!
 //! A grant is a number of its session. The task that was approved carries it in its [`crate::Member`], and so do its
-//! descendants; what it covers is listed object by object.
+//! descendants; what it covers is listed object by object. What is lent holds only in those of them that run git.
 
 use crate::{Id, Operation, Zone};
 
@@ -18,7 +18,7 @@ pub struct GrantKey {
 }
 
 /// What a grant covers of one object: bit n for the [`Operation`] n on the object itself, bit n + 16 on what lies below.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cover(pub u32);
 
 impl Cover {

@@ -18,16 +18,31 @@ impl Member {
     /// Runs a distribution's package manager, or descends from one: may write below the system roots.
     pub const PACKAGES: u32 = 1 << 2;
     /// Traits that survive the exec of another binary. A grant is for everything that the approved program starts.
-    pub const INHERITED: u32 = Self::CANARY | Self::PACKAGES | (Self::LAST_GRANT << Self::GRANT);
+    pub const INHERITED: u32 =
+        Self::CANARY | Self::PACKAGES | ((Self::LAST_GRANT | Self::LENT) << Self::GRANT);
     /// Where the grant begins.
     const GRANT: u32 = 16;
-    /// The largest number of a grant.
-    pub const LAST_GRANT: u32 = 0xffff;
+    /// The largest number of a grant, but for [`Member::LENT`].
+    pub const LAST_GRANT: u32 = 0x7fff;
+    /// In the number of a grant: nobody has said yes, it is lent to git for its own work. It sleeps while a task runs anything
+    /// else.
+    pub const LENT: u32 = 1 << 15;
 
-    /// The grant that the task carries, 0 for none.
+    /// The grant that holds for what the task does now, 0 for none. Without a branch, which the verifier would follow both ways.
     #[inline(always)]
     pub const fn grant(self) -> u32 {
-        self.traits >> Self::GRANT
+        let grant = self.traits >> Self::GRANT;
+        let is_lent = grant / Self::LENT;
+        let is_git = self.traits / Self::GIT & 1;
+        let sleeps = is_lent & !is_git;
+        grant & sleeps.wrapping_sub(1)
+    }
+
+    /// Whether the task carries a person's yes.
+    #[inline(always)]
+    pub const fn is_approved(self) -> bool {
+        let grant = self.traits >> Self::GRANT;
+        grant != 0 && grant & Self::LENT == 0
     }
 
     /// The same with another grant.
@@ -125,3 +140,25 @@ const _: () = assert!(size_of::<Member>() == 8);
 const _: () = assert!(size_of::<Tally>() == 16);
 const _: () = assert!(size_of::<Guarded>() == 32);
 const _: () = assert!(size_of::<Common>() == 32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lent_to_git_sleeps_in_other_programs_and_is_no_yes() {
+        let other = Member { session: 1, traits: 0 };
+        let git = Member { traits: Member::GIT, ..other };
+        let lent = Member::LENT | 7;
+        assert_eq!((git.with_grant(lent).grant(), other.with_grant(lent).grant()), (lent, 0));
+        assert!(!git.with_grant(lent).is_approved() && !other.is_approved());
+        assert_eq!((git.with_grant(7).grant(), other.with_grant(7).grant()), (7, 7));
+        assert!(other.with_grant(7).is_approved());
+        let kept = git.with_grant(lent).traits & Member::INHERITED;
+        assert_eq!(
+            Member { traits: kept | Member::GIT, ..other }.grant(),
+            lent,
+            "a git that a hook of git starts"
+        );
+    }
+}

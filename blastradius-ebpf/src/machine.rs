@@ -21,7 +21,7 @@ pub fn judge_capability(member: Member, capability: u32) -> i32 {
     // SAFETY: the map's own memory, valid until the program returns; the word is written before the session has a task.
     let guarded = unsafe { (*common).rules } & Common::POWER != 0;
     // Packages of the distribution bring modules, and a person may have said yes to loading one.
-    let installs = capability == MODULE && (member.traits & Member::PACKAGES != 0 || member.grant() != 0);
+    let installs = capability == MODULE && (member.traits & Member::PACKAGES != 0 || member.is_approved());
     if !guarded || installs {
         return PASSED;
     }

@@ -1,6 +1,6 @@
 //! git, in the project's own repository, in linked work trees, and with another repository as its remote.
 
-use crate::ground::{Ground, Need, can};
+use crate::ground::{Ground, Need, can, on_landlock};
 
 /// Two branches that both go on from the first commit.
 const BRANCHES: &str =
@@ -101,6 +101,57 @@ fn git_adds_and_removes_a_linked_work_tree_beside_the_project() {
     );
 }
 
+/// A work tree beside the project that was linked to it before the session, with a build in it.
+const LINKED: &str = "git worktree add -q ../old -b old; mkdir ../old/build; echo object >../old/build/a.o";
+
+#[test]
+fn git_removes_an_older_linked_work_tree_beside_the_project_and_nothing_else_does() {
+    if !can(&[Need::KernelRung("what git needs for its own work")]) {
+        return;
+    }
+    let ground = Ground::new();
+    for remove in ["git worktree remove ../old", "git worktree remove --force old"] {
+        ground.before(LINKED);
+        for other in ["rm -rf ../old", "git worktree list; rm ../old/README", "git -C ../old rm -q README"] {
+            ground.refused(other);
+        }
+        assert_eq!(ground.read("old/README"), "A project.\n");
+        ground.undisturbed(&format!("{remove}; [ ! -e ../old ]; ! git worktree list | grep /old"));
+        ground.before("git branch -qD old");
+    }
+}
+
+#[test]
+fn git_removes_no_linked_work_tree_with_work_in_it_nor_what_the_session_calls_one() {
+    if !can(&[Need::KernelRung("what git needs for its own work")]) {
+        return;
+    }
+    let ground = Ground::new();
+    ground.before(LINKED);
+    ground.before("echo edit >>../old/README; echo new >../old/untracked");
+    // That is git's own no.
+    ground.undisturbed("! git worktree remove ../old");
+    assert_eq!(ground.read("old/untracked"), "new\n");
+    ground.refused(
+        "git worktree add -q ../new -b new; cp ../new/.git ../Documents/.git
+         echo ~/Documents/.git >.git/worktrees/new/gitdir; git worktree remove --force ../Documents",
+    );
+}
+
+#[test]
+fn git_leaves_a_linked_work_tree_alone_that_the_rung_would_not_let_it_remove() {
+    if !on_landlock() {
+        return;
+    }
+    let ground = Ground::new();
+    ground.before(LINKED);
+    ground.refused("git worktree remove ../old");
+    // It was not stopped halfway: git still knows the work tree, and what is staged in it.
+    ground.before(
+        "git -C ../old status --porcelain; git worktree list | grep /old; git worktree remove ../old",
+    );
+}
+
 /// A bare repository beside the project, which is its remote, with a commit that the project has not.
 const REMOTE: &str = "git clone -q --bare . ../remote.git; git remote add origin ../remote.git; git fetch -q
     git branch -qu origin/main main; git clone -q ../remote.git ../other
@@ -119,9 +170,8 @@ fn git_clones_fetches_and_pulls() {
 }
 
 #[test]
-#[ignore = "a false alarm that is known: a bare repository out of scope is not known for a git directory"]
-fn git_pushes_to_a_repository_beside_the_project() {
-    if !can(&[Need::KernelRung("git in repositories out of scope")]) {
+fn git_pushes_to_a_repository_beside_the_project_and_nothing_else_writes_there() {
+    if !can(&[Need::KernelRung("what git needs for its own work")]) {
         return;
     }
     let ground = Ground::new();
@@ -131,6 +181,16 @@ fn git_pushes_to_a_repository_beside_the_project() {
         "git pull -q --rebase; git push -q; git push -qu origin feature; git commit -q --allow-empty -m 'Empty'; git push -q
          [ \"$(git rev-parse main)\" = \"$(git -C ../remote.git rev-parse main)\" ]",
     );
+    // What the receiving git starts has nothing of that, nor has git elsewhere.
+    ground.before("echo 'rm -f packed-refs HEAD' >../remote.git/hooks/post-receive; chmod +x ../remote.git/hooks/post-receive");
+    for other in
+        ["rm -rf ../remote.git/refs", "mv ../remote.git/HEAD x", "echo >x; mv x ../remote.git/config"]
+    {
+        ground.refused(other);
+    }
+    ground.refused("git commit -q --allow-empty -m 'Empty'; git push; false");
+    ground
+        .before("git -C ../remote.git fsck --strict; [ -e ../remote.git/HEAD ]; [ -e ../remote.git/config ]");
 }
 
 #[test]

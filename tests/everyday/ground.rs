@@ -62,6 +62,11 @@ impl Need {
     }
 }
 
+/// Whether sessions here are on the Landlock rung, where some work is refused that passes on the kernel's.
+pub(crate) fn on_landlock() -> bool {
+    Rung::here() == Rung::Landlock
+}
+
 /// Whether the calling test can be made here. If not, this is told past the test runner, which would keep it to itself.
 #[track_caller]
 pub(crate) fn can(needs: &[Need]) -> bool {

@@ -7,6 +7,7 @@
 
 mod age;
 mod asked;
+mod lent;
 mod script;
 
 use std::path::{Path, PathBuf};
@@ -177,6 +178,7 @@ impl Analyst {
             };
             (report.findings, left) = report.findings.into_iter().partition(ours);
         }
+        report.findings.extend(self.begun_in_vain(request, foreseen.effects(), &judged));
         report.findings.retain(|finding| !self.is_of_this_session(finding));
         report.verdict = worst(&report.findings);
         let report = self.kept(report, foreseen.effects(), &system, request);
@@ -246,14 +248,17 @@ fn is_of_the_program(request: &ExecRequest, segment: &str) -> bool {
 
 impl ExecJudge for Analyst {
     fn judge(&mut self, request: &ExecRequest) -> Answer {
-        let Some(objections) = self.objections(request) else { return Answer::Allow(None) };
+        let Some(objections) = self.objections(request) else { return Answer::Allow(None, Vec::new()) };
         if objections.report.verdict == Verdict::Deny {
             return Answer::Refuse(objections.report);
         }
         match self.question(request, &objections) {
             Some(question) => Answer::Ask(Box::new(question)),
-            None if objections.report.findings.is_empty() => Answer::Allow(None),
-            None => Answer::Allow(Some(objections.report)),
+            None => {
+                let lent = self.lent(request, &objections.effects);
+                let report = objections.report;
+                Answer::Allow((!report.findings.is_empty()).then_some(report), lent)
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use blastradius_common::{Id, grant::Cover};
 use nix::errno::Errno;
 use tokio::sync::mpsc;
 
@@ -21,7 +22,7 @@ use super::desk::{Desk, Reply};
 use super::judge::{self, Answer, ExecJudge, MakeJudge};
 use super::kernel_rung::Grants;
 use super::notify::{Listener, Silence, Trapped};
-use super::question::Question;
+use super::question::{Object, Question};
 use super::refusal::{Folder, Layer, Outcome, Refusal};
 use crate::analysis::Report;
 
@@ -130,6 +131,21 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn covers(objects: &[Object]) -> Vec<(Id, Cover)> {
+    objects.iter().map(|object| (object.id, object.cover)).collect()
+}
+
+fn process_of(trapped: &Trapped) -> io::Result<libc::pid_t> {
+    caller::process_of(trapped.tid).ok_or_else(|| io::Error::other("it has ended"))
+}
+
+/// The exec that was asked about carries the grant.
+fn hand_over(grants: &Grants, trapped: &Trapped, request: &ExecRequest, grant: u32) -> io::Result<()> {
+    let root = request.root.as_deref().unwrap_or(Path::new("/"));
+    let binary = grants.identify_program(root, &request.cwd.join(&request.path))?;
+    grants.expect(grant, process_of(trapped)?, trapped.tid, binary)
+}
+
 impl Shared {
     fn folder(&self) -> MutexGuard<'_, Folder> {
         lock(&self.folder)
@@ -173,9 +189,11 @@ impl Shared {
 
     fn decide(&self, trapped: &Trapped, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) {
         match self.ask(request, judge) {
-            Answer::Allow(None) => self.allow(trapped, request, None),
-            Answer::Allow(Some(report)) => {
-                self.tell_guard(self.refusal(trapped, Some(request), report, Outcome::Warned));
+            Answer::Allow(report, lent) => {
+                if let Some(report) = report {
+                    self.tell_guard(self.refusal(trapped, Some(request), report, Outcome::Warned));
+                }
+                self.lend(trapped, request, &lent);
                 self.allow(trapped, request, None);
             }
             Answer::Refuse(report) => self.refuse(trapped, Some(request), report, None),
@@ -264,12 +282,22 @@ impl Shared {
         let Some(grants) = self.grants.as_ref().filter(|_| !question.objects.is_empty()) else {
             return Ok(());
         };
-        let root = request.root.as_deref().unwrap_or(Path::new("/"));
-        let binary = grants.identify_program(root, &request.cwd.join(&request.path))?;
-        let objects: Vec<_> = question.objects.iter().map(|object| (object.id, object.cover)).collect();
-        let grant = grants.list(&objects)?;
-        let process = caller::process_of(trapped.tid).ok_or_else(|| io::Error::other("it has ended"))?;
-        grants.expect(grant, process, trapped.tid, binary)
+        let grant = grants.list(&covers(&question.objects))?;
+        hand_over(grants, trapped, request, grant)
+    }
+
+    /// Lends git what it needs for its own work. Where that fails, the kernel refuses it and says so.
+    fn lend(&self, trapped: &Trapped, request: &ExecRequest, lent: &[Object]) {
+        let Some(grants) = self.grants.as_ref().filter(|_| !lent.is_empty()) else { return };
+        let lend = || -> io::Result<()> {
+            let process = process_of(trapped)?;
+            // A task carries one grant, and what a person said yes to is not to be lost.
+            if grants.member(process, trapped.tid)?.is_some_and(blastradius_common::Member::is_approved) {
+                return Ok(());
+            }
+            hand_over(grants, trapped, request, grants.lend(&covers(lent))?)
+        };
+        let _ = lend();
     }
 
     fn ask(&self, request: &ExecRequest, judge: &mut Box<dyn ExecJudge>) -> Answer {

@@ -6,15 +6,15 @@
 use blastradius_common::{RuleId, Verdict};
 
 use super::caller::{ExecRequest, ReadError};
-use super::question::Question;
+use super::question::{Object, Question};
 use crate::analysis::Report;
 use crate::policy::finding::Finding;
 
 /// The answer to one exec.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// It may start. Warnings, if there are any, are only logged.
-    Allow(Option<Report>),
+    /// It may start. Warnings, if there are any, are only logged; what git is lent for it comes first.
+    Allow(Option<Report>, Vec<Object>),
     /// It may not, and this is why.
     Refuse(Report),
     /// A person decides.

@@ -104,7 +104,8 @@ fn for_discard(discard: &Discard) -> String {
         Discard::Untracked { .. } => "git clean -n    # shows what would go, and removes nothing",
         Discard::Stash => "git stash list    # look at what the entries hold",
         Discard::History => "git branch keep-this    # a name that holds the commits; then they cannot be lost",
-        Discard::Worktree(_) => "git worktree list    # look at what is there; `git worktree remove` without --force keeps changes",
+        Discard::Worktree { .. } => "git worktree list    # look at what is there; `git worktree remove` without --force keeps changes",
+        Discard::Pushed(_) => "git push --dry-run    # shows what would be pushed",
     }
     .into()
 }

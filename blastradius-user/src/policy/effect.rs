@@ -101,8 +101,16 @@ pub enum Discard {
     Stash,
     /// Commits that nothing else holds (branch -D, reset of a branch, reflog expire, gc --prune=now, filter-branch).
     History,
-    /// A linked worktree and what is uncommitted in it.
-    Worktree(Field),
+    /// A linked worktree, and where it is `forced` what is uncommitted in it: else git lets it be.
+    Worktree {
+        /// The operand: a path, or the end of one.
+        tree: Field,
+        /// git does not look whether there is something to lose.
+        forced: bool,
+    },
+    /// What someone pushes to the repository that the operand names takes the place of refs there; what they held, git keeps
+    /// or refuses to lose as that repository says.
+    Pushed(Field),
 }
 
 /// One destructive act, as a program describes it.

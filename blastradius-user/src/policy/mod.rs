@@ -10,6 +10,7 @@
 //! | [`plan`], [`compile`] | the same, as the enforcing back ends see it |
 //! | [`mod@resolve`], [`operand`] | which object does an operand name? |
 //! | [`mod@judge`] | what is the verdict on an effect? |
+//! | [`lending`] | what may git do that nobody else may? |
 //! | [`describe`] | what is in force, and what would happen to a path? |
 //! | [`suggest`] | which lines would have let an act pass? |
 //! | [`rules`], [`advice`] | what does a rule mean, and what could be done instead? |
@@ -29,6 +30,7 @@ pub mod finding;
 pub mod floor;
 pub mod judge;
 mod launchers;
+pub mod lending;
 pub mod marks;
 mod misread;
 pub mod mode;

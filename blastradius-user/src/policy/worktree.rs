@@ -9,6 +9,12 @@ use super::resolve::{Last, resolve};
 /// No work tree lies deeper; bounds the search upwards.
 const DEPTH_LIMIT: usize = 256;
 
+/// Where a repository keeps what its linked work trees need, a directory each.
+const LINKED: &str = "worktrees";
+
+/// How many linked work trees of one repository are looked at.
+const LINKED_LIMIT: usize = 256;
+
 /// A `.git` file is one line.
 const GIT_FILE_LIMIT: usize = 8192;
 
@@ -106,6 +112,54 @@ fn common_dir(world: &dyn World, git_dir: &Path) -> PathBuf {
         Some(named) => resolve(world, git_dir, Path::new(named.trim()), Last::Followed).path,
         None => git_dir.to_path_buf(),
     }
+}
+
+/// The linked work tree whose root is `root`, by the word of both: its `.git` names a directory among the `worktrees` of a
+/// repository, and that directory names it. Each of the two alone is anybody's to write.
+pub fn linked(world: &dyn World, root: &Path) -> Option<WorkTree> {
+    let tree = at(world, root).filter(|tree| tree.tie == Tie::File)?;
+    let is_registered = tree.git_dir.parent() == Some(&*tree.common_dir.join(LINKED));
+    (is_registered && linked_root(world, &tree.git_dir)? == root).then_some(tree)
+}
+
+/// The linked work tree that `git worktree remove OPERAND`, run in `base`, means: one of the repository there. git takes the
+/// end of a path for the whole where only one ends so (find_worktree in its worktree.c).
+pub fn linked_by_name(world: &dyn World, base: &Path, operand: &str) -> Option<WorkTree> {
+    let common_dir = discover(world, base)?.common_dir;
+    let registered = world.read_dir(&common_dir.join(LINKED), LINKED_LIMIT).unwrap_or_default();
+    let roots =
+        registered.iter().filter_map(|(name, _)| linked_root(world, &common_dir.join(LINKED).join(name)));
+    let end = Path::new(operand.trim_end_matches('/'));
+    let mut by_end = roots.filter(|root| end.is_relative() && root.ends_with(end));
+    let root = match (by_end.next(), by_end.next()) {
+        (Some(root), None) => root,
+        _ => resolve(world, base, Path::new(operand), Last::Followed).path,
+    };
+    linked(world, &root).filter(|tree| tree.common_dir == common_dir)
+}
+
+/// The work tree that a directory among the `worktrees` of a repository names in its file `gitdir`.
+fn linked_root(world: &dyn World, git_dir: &Path) -> Option<PathBuf> {
+    let content = world.read_file(&git_dir.join("gitdir"), GIT_FILE_LIMIT)?;
+    let dot_git =
+        resolve(world, git_dir, Path::new(std::str::from_utf8(&content).ok()?.trim()), Last::Kept).path;
+    dot_git.ends_with(".git").then(|| dot_git.parent().map(Path::to_path_buf))?
+}
+
+/// The git directories that a push to `operand` writes to, seen from `base`: git looks for one in the directory, then with
+/// `.git` at the end of its name (enter_repo in git's path.c). None, where something else lies among what git puts there.
+pub fn pushed_to(world: &dyn World, base: &Path, operand: &str) -> Vec<PathBuf> {
+    let named = [operand.to_owned(), format!("{}.git", operand.trim_end_matches('/'))];
+    let git_dirs = |name: &String| {
+        let place = resolve(world, base, Path::new(name), Last::Followed).path;
+        let mut dirs = match at(world, &place) {
+            Some(tree) => vec![tree.common_dir, tree.git_dir],
+            None => vec![place],
+        };
+        dirs.dedup();
+        dirs.iter().all(|dir| is_git_dir(world, dir)).then_some(dirs)
+    };
+    named.iter().find_map(git_dirs).unwrap_or_default()
 }
 
 /// What git puts into a git directory, besides [`HISTORY_NAMES`], locks and the names that [`is_gits_own`] knows by form.

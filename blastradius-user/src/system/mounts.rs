@@ -55,6 +55,7 @@ pub(super) fn read(_root: Option<&Path>) -> Vec<MountPoint> {
         root: "/".into(),
         // SAFETY: fsid_t is two plain 32-bit integers.
         device: unsafe { std::mem::transmute_copy::<libc::fsid_t, u64>(&record.f_fsid) },
+        read_only: record.f_flags & libc::MNT_RDONLY as u32 != 0,
     };
     records.iter().map(mount).collect()
 }
@@ -71,11 +72,15 @@ fn parse_line(line: &str) -> Option<MountPoint> {
     let (mount, source) = line.split_once(" - ")?;
     let fields: Vec<&str> = mount.split(' ').collect();
     let (major, minor) = fields.get(2)?.split_once(':')?;
+    // The options of the mount, and behind the source those of its file system: one of them is enough.
+    let is_read_only = |options: &str| options.split(',').any(|option| option == "ro");
+    let options = [fields.get(5).copied(), source.split(' ').nth(2)];
     Some(MountPoint {
         path: unescape(fields.get(4)?).into(),
         fs_type: source.split(' ').next()?.to_owned(),
         root: unescape(fields.get(3)?).into(),
         device: major.parse::<u64>().ok()? << 32 | minor.parse::<u64>().ok()?,
+        read_only: options.into_iter().flatten().any(is_read_only),
     })
 }
 
@@ -117,8 +122,19 @@ mod tests {
                 fs_type: "ext3".into(),
                 root: "/root dir".into(),
                 device: 98 << 32 | 1,
+                read_only: false,
             }]
         );
+    }
+
+    #[test]
+    fn a_mount_or_its_file_system_may_be_read_only() {
+        let is_read_only = |options: &str, of_all: &str| {
+            let line = format!("36 35 98:1 / /mnt {options} shared:2 - ext3 /dev/root {of_all}");
+            parse(&line)[0].read_only
+        };
+        assert!(is_read_only("ro,nosuid", "rw") && is_read_only("rw", "ro,errors=continue"));
+        assert!(!is_read_only("rw,relatime", "rw,errors=remount-ro"));
     }
 
     #[test]

@@ -127,15 +127,20 @@ fn git(discard: &Discard, base: &Base, policy: &Policy, world: &dyn World, touch
         match discard {
             Discard::WorkTree(_) | Discard::Untracked { .. } => touches.push(Touch::Work(directory)),
             Discard::Stash | Discard::History => touches.push(Touch::Commits(directory)),
-            Discard::Worktree(field) => match operands(field) {
-                Some(operands) => touches.extend(operands.into_iter().map(|operand| Touch::Object {
-                    path: policy.resolve(world, &directory, Path::new(&operand), Last::Followed).path,
-                    recursive: true,
-                    swept: true,
-                    names: Vec::new(),
-                })),
-                None => touches.push(Touch::Unknown),
-            },
+            Discard::Pushed(_) => {}
+            Discard::Worktree { tree, .. } => {
+                let swept = |path| Touch::Object { path, recursive: true, swept: true, names: Vec::new() };
+                let resolved = |operand: String| {
+                    policy.resolve(world, &directory, Path::new(&operand), Last::Followed).path
+                };
+                match (policy.linked_tree(world, &directory, tree), operands(tree)) {
+                    (Some(tree), _) => touches.push(swept(tree.root)),
+                    (None, Some(operands)) => {
+                        touches.extend(operands.into_iter().map(resolved).map(swept));
+                    }
+                    (None, None) => touches.push(Touch::Unknown),
+                }
+            }
         }
     }
 }

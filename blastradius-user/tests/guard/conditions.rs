@@ -3,7 +3,7 @@
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, Output};
 
-use crate::ground::{Ground, stderr, stdout};
+use crate::ground::{Ground, roads, stderr, stdout};
 
 fn is_root() -> bool {
     nix::unistd::Uid::effective().is_root()
@@ -61,6 +61,34 @@ fn a_disk_that_is_full_stops_the_start_only_if_no_log_can_begin() {
     assert_eq!(output.status.code(), Some(125), "{}", stderr(&output));
     assert!(stderr(&output).contains("log cannot be kept"), "{}", stderr(&output));
     assert!(!ground.at("home/project/started").exists());
+}
+
+/// Below scratch lie memory, which is scratch too, and photos that are mounted `how`. Whether what the session makes beside them can
+/// be removed again; the photos cannot.
+fn scratch_comes_and_goes_beside_photos(how: &str) -> Option<bool> {
+    let ground = Ground::new();
+    let script = format!(
+        "set -e; cd \"$TMPDIR\"; mkdir memory photos; mount -t tmpfs none memory; mount --bind ~/photos photos; {how}
+         touch memory/file; cd - >/dev/null
+         \"$1\" run --require landlock -- bash -c 'cd \"$TMPDIR\"; touch later; rm later && rm scratch memory/file && {roads} rmdir memory x
+            for photo in photos/a.jpg photos/2019/b.jpg; do {roads} unlink $photo x; done; ls -d memory'",
+        roads = roads().display()
+    );
+    let output = unshared(&ground, &["--mount"], &script)?;
+    ground.assert_whole();
+    assert_eq!(stdout(&output), "memory\n", "what is mounted on stays: {}", stderr(&output));
+    let (is_later_gone, is_scratch_gone) = (!ground.at("tmp/later").exists(), !ground.keeps("tmp/scratch"));
+    assert_eq!(is_later_gone, is_scratch_gone, "{}", stderr(&output));
+    Some(is_later_gone)
+}
+
+#[test]
+fn a_mount_below_scratch_keeps_what_is_made_beside_it_only_where_something_could_be_lost_through_it() {
+    let Some(read_only) = scratch_comes_and_goes_beside_photos("mount -o remount,bind,ro photos") else {
+        return;
+    };
+    let Some(writable) = scratch_comes_and_goes_beside_photos("") else { return };
+    assert!(read_only && !writable);
 }
 
 #[test]

@@ -24,6 +24,8 @@ impl Analyst {
             let root = request.root.as_deref().unwrap_or(Path::new("/"));
             let find = |finding: &Finding| object(grants, root, finding, effects);
             objects.extend(report.findings.iter().filter_map(find));
+            // A yes to what would be lost of a linked work tree is one to its removal.
+            objects.extend(self.lent(request, effects));
             for finding in left.iter().filter(|finding| finding.verdict == Verdict::Confirm) {
                 if let Some(object) = find(finding) {
                     objects.push(object);

@@ -1,17 +1,18 @@
-//! Grants: a human's yes, put into the kernel.
+//! Grants: a human's yes, put into the kernel, and what git is lent without one.
 //!
 //! What was approved is listed by identity under a number of the session, and one task is told that its next program
 //! carries that number. The task is named to the kernel side by signal 0, whose hook sees both tasks: no pid that another
 //! process could have taken over, and no pid namespace, comes between.
 
 use std::{
+    collections::HashMap,
     fs::File,
     io,
     os::fd::{AsRawFd as _, FromRawFd as _, OwnedFd},
     os::unix::ffi::OsStrExt as _,
     path::Path,
     sync::{
-        Arc, Weak,
+        Arc, Mutex, PoisonError, Weak,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -31,14 +32,18 @@ pub struct Grants {
     set: Weak<Set>,
     session: u32,
     last: Arc<AtomicU32>,
+    lent: Arc<Mutex<Lent>>,
 }
+
+/// What is lent already, and under which number: a repository that is pushed to all day takes up one.
+type Lent = HashMap<Vec<(Id, Cover)>, u32>;
 
 /// How long a task may take from the answer to the exec that was asked about.
 const TAKEN_UP_WITHIN: Duration = Duration::from_secs(10);
 
 impl Grants {
     pub(super) fn new(set: &Arc<Set>, session: u32) -> Self {
-        Self { set: Arc::downgrade(set), session, last: Arc::default() }
+        Self { set: Arc::downgrade(set), session, last: Arc::default(), lent: Arc::default() }
     }
 
     fn set(&self) -> io::Result<Arc<Set>> {
@@ -96,11 +101,33 @@ impl Grants {
     /// # Errors
     /// The map is full, or the session has given away all its numbers.
     pub fn list(&self, objects: &[(Id, Cover)]) -> io::Result<u32> {
-        let set = self.set()?;
-        let grant = self.last.fetch_add(1, Ordering::Relaxed) + 1;
-        if grant > Member::LAST_GRANT {
-            return Err(io::Error::other("the session has used up its grants"));
+        let grant = self.next()?;
+        self.put(grant, objects)
+    }
+
+    /// The same for what git is lent: it holds in no other program, however it is passed on.
+    ///
+    /// # Errors
+    /// As [`Self::list`].
+    pub fn lend(&self, objects: &[(Id, Cover)]) -> io::Result<u32> {
+        // Only ever added to, entry by entry.
+        let mut lent = self.lent.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(grant) = lent.get(objects) {
+            return Ok(*grant);
         }
+        let grant = self.put(self.next()? | Member::LENT, objects)?;
+        lent.insert(objects.to_vec(), grant);
+        Ok(grant)
+    }
+
+    fn next(&self) -> io::Result<u32> {
+        let next = |last: u32| (last < Member::LAST_GRANT).then_some(last + 1);
+        let last = self.last.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next);
+        last.map(|last| last + 1).map_err(|_| io::Error::other("the session has used up its grants"))
+    }
+
+    fn put(&self, grant: u32, objects: &[(Id, Cover)]) -> io::Result<u32> {
+        let set = self.set()?;
         let key = |id: &Id| GrantKey { id: *id, session: self.session, grant };
         let listed = objects.iter().try_for_each(|(id, cover)| {
             let before = set.grants.get(&key(id))?.unwrap_or_default();

@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
+use std::rc::Rc;
 
 use blastradius_common::Zone;
 
 use super::rights::Rights;
 use super::unenforced::Unenforced;
 use crate::policy::plan::{Mark, NameMark, Plan};
-use crate::shell::world::{Kind, Look, World};
+use crate::shell::world::{Kind, Look, MountPoint, World};
 
 /// One rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +106,8 @@ const NOT_ENFORCED_ON: &[&str] = &["9p"];
 /// Compiles `plan` for the file system that `world` shows.
 pub fn compile(plan: &Plan, world: &dyn World) -> Compiled {
     let tree = Node::of(plan);
-    let mut compiler = Compiler { world, grants: BTreeMap::new(), gaps: Gaps::default() };
+    let mut compiler =
+        Compiler { world, mounts: world.mounts(), grants: BTreeMap::new(), gaps: Gaps::default() };
     compiler.visit(&tree, Path::new("/"), Rights::empty(), Rights::empty());
     compiler.control_files();
     let grants = compiler.grants.into_iter().map(|(path, rights)| Grant { path, rights }).collect();
@@ -175,6 +177,7 @@ impl Node {
 
 struct Compiler<'a> {
     world: &'a dyn World,
+    mounts: Rc<[MountPoint]>,
     grants: BTreeMap<PathBuf, Rights>,
     gaps: Gaps,
 }
@@ -270,10 +273,7 @@ impl Compiler<'_> {
     fn collect_spoilers(&mut self, node: &Node, path: &Path, rights: Rights, found: &mut Vec<Spoiler>) {
         for (name, child) in &node.children {
             let at = path.join(name);
-            let lost = [child.own, child.below]
-                .into_iter()
-                .flatten()
-                .find(|&zone| !Rights::of(zone).contains(rights));
+            let lost = self.at_stake(child, &at).find(|&zone| !Rights::of(zone).contains(rights));
             match lost {
                 Some(zone) if self.spoils(child, &at, zone, rights) => {
                     let left = Rights::of(zone) & child.below.map_or(Rights::empty(), Rights::of);
@@ -283,6 +283,17 @@ impl Compiler<'_> {
                 _ => self.collect_spoilers(child, &at, rights, found),
             }
         }
+    }
+
+    /// The zones of the object itself and of what lies below it, as far as anything could be lost there. What something is mounted on
+    /// keeps its name by itself (EBUSY), and nothing is written through a mount that is read only.
+    fn at_stake(&self, node: &Node, at: &Path) -> impl Iterator<Item = Zone> + use<> {
+        let mut mounts = self.mounts.iter().filter(|mount| mount.path == at).peekable();
+        let is_mounted_on = mounts.peek().is_some();
+        let is_read_only = is_mounted_on && mounts.all(|mount| mount.read_only);
+        let own = node.own.filter(|&zone| !(is_mounted_on && zone == Zone::Floor));
+        let below = node.below.filter(|_| !is_read_only);
+        [own, below].into_iter().flatten()
     }
 
     /// Whether this mark is worth freezing its neighbours. Inside scope, history, settings, our own files and nested
@@ -320,7 +331,7 @@ impl Compiler<'_> {
 
     /// Control files are written with O_TRUNC; nothing is lost there.
     fn control_files(&mut self) {
-        let mounts = self.world.mounts();
+        let mounts = Rc::clone(&self.mounts);
         for mount in mounts.iter().filter(|mount| NO_STORED_DATA.contains(&&*mount.fs_type)) {
             let covers_data = mounts.iter().any(|other| {
                 other.path.starts_with(&mount.path) && carries_data(&other.fs_type, &other.path)
@@ -519,6 +530,36 @@ mod tests {
         let compiled = compile(&plan, &world);
         assert_eq!(compiled.rights_in(Path::new("/tmp/h/photos")), Rights::empty());
         assert_eq!(compiled.rights_in(Path::new("/tmp/other")), Rights::DESTROY);
+    }
+
+    /// What the policy says where this is mounted below a scratch directory.
+    fn with_mount(mount: impl FnOnce(MemoryWorld) -> MemoryWorld) -> Compiled {
+        let world = mount(MemoryWorld::new(Platform::Linux).account("dev", "/home/dev").dir("/tmp/other"));
+        let policy = crate::policy::Policy::load(&world, crate::policy::Start::default());
+        compile(&policy.plan(&world), &world)
+    }
+
+    #[test]
+    fn a_mount_in_which_nothing_could_be_lost_takes_nothing_from_scratch() {
+        let image = with_mount(|world| world.mount("/tmp/.mount_app", "fuse.app", 7).read_only());
+        let memory = with_mount(|world| world.mount("/tmp/deep/down/ram", "tmpfs", 7));
+        for compiled in [image, memory] {
+            assert_eq!(rights(&compiled, "/tmp"), Rights::DESTROY, "what is made there later, too");
+            assert!(!compiled.unenforced.iter().any(|gap| matches!(gap, Unenforced::Siblings { .. })));
+        }
+    }
+
+    #[test]
+    fn a_mount_with_something_to_lose_freezes_scratch_around_it() {
+        let disk = with_mount(|world| world.mount("/tmp/disk", "ext4", 7).dir("/tmp/disk/backup"));
+        assert_eq!(rights(&disk, "/tmp/disk/backup"), Rights::empty());
+        assert_eq!(rights(&disk, "/tmp"), Rights::empty());
+        assert_eq!(rights(&disk, "/tmp/other"), Rights::DESTROY);
+        // One that is mounted over it hides it only for a time.
+        let covered = with_mount(|world| {
+            world.mount("/tmp/disk", "ext4", 7).mount("/tmp/disk", "squashfs", 8).read_only()
+        });
+        assert_eq!(rights(&covered, "/tmp/disk"), Rights::empty());
     }
 
     #[test]

@@ -227,7 +227,8 @@ impl Unenforced {
                     .to_owned()
             }
             Self::Roles => {
-                "package managers cannot replace files of the system, nor git those of other work trees"
+                "package managers cannot replace files of the system, nor git those of other repositories and of linked work \
+                 trees beside the project: `git worktree remove` of one is refused before it starts"
                     .to_owned()
             }
             Self::Mounting => {
@@ -241,7 +242,8 @@ impl Unenforced {
                 "sudo and other set-uid programs gain no rights inside the session".to_owned()
             }
             Self::Siblings { directory, origin } => format!(
-                "files directly in {} cannot be removed or renamed, because something below it is protected ({origin})",
+                "files directly in {} cannot be removed or renamed, nor what is made there later, because something below it is \
+                 protected ({origin})",
                 directory.display()
             ),
             Self::Kernel(sentence) | Self::KernelLacks(sentence) => sentence.clone(),

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use blastradius_common::{RuleId, Verdict};
+use blastradius_common::{Operation, RuleId, Verdict};
 
 use crate::policy::effect::{Base, Discard, Located};
+use crate::policy::mode::{Backing, Surface};
 use crate::policy::resolve::Last;
 use crate::policy::worktree::{self, WorkTree};
 use crate::policy::{floor, paths, pattern};
@@ -26,6 +27,9 @@ impl Court<'_> {
         what: &str,
     ) -> Vec<Objection> {
         let confirm = || Objection::new(RuleId::GitDiscard, Verdict::Confirm);
+        if let Some(objection) = self.left_to_git(discard, base, what) {
+            return objection.into_iter().collect();
+        }
         if let Some(place) = &located.elsewhere {
             return vec![
                 confirm().because(format!("{what} discards what cannot be seen: it happens in {place}")),
@@ -53,14 +57,73 @@ impl Court<'_> {
                 confirm()
                     .because(format!("{what} drops commits, or what leads to them, that nothing else holds")),
             ),
-            Discard::Worktree(field) => Some(
-                confirm().because(format!("{what} removes {} with what is uncommitted in it", field.source)),
-            ),
+            Discard::Worktree { tree, .. } => self.discard_tree(&base, tree, what),
+            Discard::Pushed(_) => None,
         };
-        objection
-            .into_iter()
-            .map(|objection| Objection { resolved: Some(base.clone()), ..objection })
-            .collect()
+        let located = |objection: Objection| {
+            let resolved = objection.resolved.or_else(|| Some(base.clone()));
+            Objection { resolved, ..objection }
+        };
+        objection.into_iter().map(located).collect()
+    }
+
+    /// What is to be said of a discard that git itself sees to; `None`: it does not.
+    ///
+    /// A rung that cannot tell git from other programs refuses the files, and git, which has looked before, does not go back: it
+    /// forgets the work tree all the same. There it had better not begin.
+    fn left_to_git(&self, discard: &Discard, base: &Base, what: &str) -> Option<Option<Objection>> {
+        let tree = match discard {
+            Discard::Pushed(_) => return Some(None),
+            Discard::Worktree { tree, forced } => {
+                let stopped = self
+                    .is_mute()
+                    .then(|| self.linked_tree(base, tree))
+                    .flatten()
+                    .filter(|tree| !self.zone_inside(&tree.root).zone.permits(Operation::Remove));
+                if stopped.is_none() && *forced {
+                    return None;
+                }
+                stopped
+            }
+            _ => return None,
+        };
+        Some(tree.map(|tree| {
+            let root = tree.root.display();
+            let reason = format!(
+                "{what} would forget the work tree {root} and leave its files: it lies out of scope, and this rung cannot let git alone remove it"
+            );
+            Objection {
+                resolved: Some(tree.root.clone()),
+                ..Objection::new(RuleId::OutOfScope, Verdict::Deny).because(reason)
+            }
+        }))
+    }
+
+    fn is_mute(&self) -> bool {
+        self.asker.surface == Surface::Exec { backing: Backing::Mute }
+    }
+
+    /// The linked work tree that the operand means, where git may remove it.
+    fn linked_tree(&self, base: &Base, operand: &Field) -> Option<WorkTree> {
+        let Base::Known(base) = base else { return None };
+        let base = self.policy.resolve(self.world, Path::new("/"), base, Last::Followed).path;
+        self.policy.linked_tree(self.world, &base, operand)
+    }
+
+    fn discard_tree(&self, base: &Path, operand: &Field, what: &str) -> Option<Objection> {
+        let confirm = |reason: String| Objection::new(RuleId::GitDiscard, Verdict::Confirm).because(reason);
+        let unseen = || confirm(format!("{what} removes {} with what is uncommitted in it", operand.source));
+        let Some(tree) = self.policy.linked_tree(self.world, base, operand) else { return Some(unseen()) };
+        let Some(GitState { dirty, truncated }) = self.world.git_state(&tree.root, Path::new("")) else {
+            return Some(Objection { resolved: Some(tree.root), ..unseen() });
+        };
+        let lost: Vec<&str> = dirty
+            .iter()
+            .filter(|(_, tracking)| matches!(tracking, Tracking::Modified | Tracking::Untracked))
+            .map(|(path, _)| &**path)
+            .collect();
+        let objection = loses(what, "uncommitted or untracked files, among them", &lost, truncated)?;
+        Some(Objection { resolved: Some(tree.root), ..objection })
     }
 
     fn tree_at(&self, base: &Path) -> Option<WorkTree> {

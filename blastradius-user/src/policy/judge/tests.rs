@@ -467,6 +467,59 @@ fn git_discards_only_where_there_is_something_to_lose() {
     assert_eq!(git(Discard::Stash, PROJ), Verdict::Confirm);
 }
 
+/// What is said of removing the work tree `beside` that is linked to the project.
+fn removing_linked_tree(world: &MemoryWorld, forced: bool, asker: Asker) -> (Verdict, Option<RuleId>) {
+    let base = Base::Known(Rc::new(PROJ.into()));
+    let discard = Discard::Worktree { tree: Field::literal("../beside"), forced };
+    let effect = Effect::Git { discard, base, what: "git worktree remove".into() };
+    worst(&findings_in(world, located(effect), asker))
+}
+
+#[test]
+fn a_linked_work_tree_is_asked_about_only_where_force_would_lose_something() {
+    let clean = || world().linked(PROJ, "/home/dev/beside", "beside");
+    let on = |world: &MemoryWorld, forced| removing_linked_tree(world, forced, INTERACTIVE).0;
+    assert_eq!((on(&clean(), false), on(&clean(), true)), (Verdict::Allow, Verdict::Allow));
+    let built = clean().tracked("/home/dev/beside", "target/", Tracking::Ignored);
+    assert_eq!(on(&built, true), Verdict::Allow, "git does not mind what is ignored either");
+    for tracking in [Tracking::Modified, Tracking::Untracked] {
+        let dirty = clean().tracked("/home/dev/beside", "notes", tracking);
+        assert_eq!(on(&dirty, false), Verdict::Allow, "git refuses by itself");
+        assert_eq!(on(&dirty, true), Verdict::Confirm);
+    }
+    let strange = world().dir("/home/dev/beside");
+    assert_eq!(on(&strange, true), Verdict::Confirm, "what cannot be looked at");
+}
+
+#[test]
+fn git_does_not_begin_what_a_mute_rung_would_stop_halfway() {
+    let world = world().linked(PROJ, "/home/dev/beside", "beside");
+    let asker = |backing| Asker { mode: Mode::Unattended, surface: Surface::Exec { backing } };
+    for forced in [false, true] {
+        let on = |backing| removing_linked_tree(&world, forced, asker(backing));
+        assert_eq!(on(Backing::Mute), (Verdict::Deny, Some(RuleId::OutOfScope)));
+        assert_eq!(on(Backing::Telling).0, Verdict::Allow, "it can be lent to git");
+        assert_eq!(on(Backing::Nothing).0, Verdict::Allow);
+    }
+    let inside = self::world().linked(PROJ, "/home/dev/proj/beside", "beside");
+    let base = Base::Known(Rc::new(PROJ.into()));
+    let discard = Discard::Worktree { tree: Field::literal("beside"), forced: false };
+    let effect = located(Effect::Git { discard, base, what: "git worktree remove".into() });
+    assert!(findings_in(&inside, effect, asker(Backing::Mute)).is_empty());
+}
+
+#[test]
+fn a_push_is_the_affair_of_the_repository_that_receives_it() {
+    let pushed = |base: Base| {
+        let discard = Discard::Pushed(Field::literal("../remote.git"));
+        located(Effect::Git { discard, base, what: "git receive-pack".into() })
+    };
+    let elsewhere = Located { elsewhere: Some("box".into()), ..pushed(Base::Unknown("$X".into())) };
+    for effect in [pushed(Base::Known(Rc::new(PROJ.into()))), elsewhere] {
+        assert!(findings_in(&world().bare("/home/dev/remote.git"), effect, UNATTENDED).is_empty());
+    }
+}
+
 #[test]
 fn many_untracked_files_are_asked_about_and_rebuildable_ones_are_not() {
     let mut world = world().tracked(PROJ, "results/", Tracking::Untracked);

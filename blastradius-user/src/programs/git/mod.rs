@@ -24,7 +24,8 @@ use crate::shell::value::{Abstract, Field};
 use crate::shell::world::{Look, World};
 
 /// The programs of this family.
-pub const PROGRAMS: &[(&str, Program)] = &[("git", git), ("bfg", bfg)];
+pub const PROGRAMS: &[(&str, Program)] =
+    &[("git", git), ("git-receive-pack", remote::receives), ("bfg", bfg)];
 
 /// git stops expanding an alias that leads back to itself; so do we, at this depth.
 const ALIAS_DEPTH: usize = 8;
@@ -102,6 +103,7 @@ const VERBS: &[(&str, Verb)] = &[
     ("filter-repo", history::filter),
     ("push", remote::push),
     ("send-pack", remote::push),
+    ("receive-pack", remote::receive_pack),
     ("bisect", carriers::bisect),
     ("rebase", carriers::rebase),
     ("difftool", carriers::difftool),

@@ -1,6 +1,9 @@
+use std::rc::Rc;
+
 use super::git;
-use crate::programs::Input;
+use crate::policy::effect::{Base, Discard, Effect};
 use crate::programs::testing::Recorder;
+use crate::programs::{Input, Program};
 use crate::shell::value::Abstract;
 
 fn told(line: &str) -> Vec<String> {
@@ -275,7 +278,6 @@ fn worktrees_and_submodules_are_guarded_by_git_until_forced() {
         "git mv -f a b",
     ]);
     keeps(&[
-        "git worktree remove ../x",
         "git worktree prune",
         "git worktree list",
         "git submodule update --init --recursive",
@@ -286,6 +288,37 @@ fn worktrees_and_submodules_are_guarded_by_git_until_forced() {
         "git rm -nrf x",
         "git mv a b",
     ]);
+}
+
+#[test]
+fn what_git_keeps_safe_by_itself_is_told_as_that() {
+    let told = |line: &str| {
+        let mut effects = repository().call(git, line).effects;
+        match effects.pop() {
+            Some(Effect::Git { discard: Discard::Worktree { forced, .. }, base, .. }) => Some((forced, base)),
+            _ => None,
+        }
+    };
+    let at = |path: &str| Base::Known(Rc::new(path.into()));
+    assert_eq!(told("git worktree remove ../x"), Some((false, at("/w"))));
+    assert_eq!(told("git --work-tree=/elsewhere worktree remove -f -f ../x"), Some((true, at("/w"))));
+    assert_eq!(told("git -C sub worktree remove ../x"), Some((false, at("/w/sub"))));
+    assert_eq!(told("git worktree remove -h ../x"), None);
+}
+
+#[test]
+fn what_receives_a_push_tells_which_repository_it_was() {
+    for (program, line) in [
+        (git as Program, "git receive-pack ../remote.git"),
+        (super::remote::receives, "git-receive-pack --quiet ../remote.git"),
+    ] {
+        let effects = repository().call(program, line).effects;
+        let [Effect::Git { discard: Discard::Pushed(field), .. }] = effects.as_slice() else {
+            panic!("{line}: {effects:?}")
+        };
+        assert_eq!(field.as_known().as_deref(), Some("../remote.git"));
+    }
+    keeps(&["git receive-pack", "git receive-pack -h", "git upload-pack ../remote.git"]);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Subcommands that change the files of a work tree: what they would overwrite or remove of it.
 
-use crate::policy::effect::{Act, Discard, Follow, Selection};
+use crate::policy::effect::{Act, Discard, Effect, Follow, Selection};
 use crate::programs::git::{Git, config, enter};
 use crate::programs::options::{Grammar, Parsed, flag, optional, value};
 use crate::programs::verbs::word;
@@ -290,14 +290,18 @@ static WORKTREE: Grammar = Grammar::new(&[
     flag("d", "detach"),
 ]);
 
-/// git-worktree(1): `remove` refuses to lose work unless it is forced.
+/// git-worktree(1): `remove` refuses to lose work unless it is forced. The operand is read where git runs, whatever tree it
+/// works on.
 pub(crate) fn worktree(call: &Git<'_>, machine: &mut dyn Machine) {
     let Some((verb, rest)) = call.args.split_first() else { return };
     let parsed = WORKTREE.read(rest);
     let Some(operand) = parsed.operands.first() else { return };
     match &*word(verb) {
-        "remove" if parsed.has("force") && !parsed.has("h") => {
-            call.discards(machine, "git worktree remove --force", Discard::Worktree((*operand).clone()));
+        "remove" if !parsed.has("h") => {
+            let forced = parsed.has("force");
+            let what = if forced { "git worktree remove --force" } else { "git worktree remove" };
+            let discard = Discard::Worktree { tree: (*operand).clone(), forced };
+            machine.effect(Effect::Git { discard, base: call.base.clone(), what: what.into() });
         }
         "add" => creates(call, machine, operand),
         _ => {}

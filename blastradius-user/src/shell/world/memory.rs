@@ -36,7 +36,13 @@ pub struct MemoryWorld {
 impl MemoryWorld {
     /// An empty machine.
     pub fn new(platform: Platform) -> Self {
-        let root = MountPoint { path: "/".into(), fs_type: "ext4".into(), root: "/".into(), device: 1 };
+        let root = MountPoint {
+            path: "/".into(),
+            fs_type: "ext4".into(),
+            root: "/".into(),
+            device: 1,
+            read_only: false,
+        };
         Self {
             platform,
             uid: 1000,
@@ -141,7 +147,23 @@ impl MemoryWorld {
     #[must_use]
     pub fn mount(mut self, path: &str, fs_type: &str, device: u64) -> Self {
         self.put(Path::new(path), Object::Directory(BTreeSet::new()));
-        self.mounts.push(MountPoint { path: path.into(), fs_type: fs_type.into(), root: "/".into(), device });
+        let root = "/".into();
+        self.mounts.push(MountPoint {
+            path: path.into(),
+            fs_type: fs_type.into(),
+            root,
+            device,
+            read_only: false,
+        });
+        self
+    }
+
+    /// Nothing can be written through what was mounted last.
+    #[must_use]
+    pub fn read_only(mut self) -> Self {
+        if let Some(mount) = self.mounts.last_mut() {
+            mount.read_only = true;
+        }
         self
     }
 
@@ -156,6 +178,27 @@ impl MemoryWorld {
             .file(&format!("{git}/HEAD"), "ref: refs/heads/main\n")
             .file(&format!("{git}/config"), "[core]\n\trepositoryformatversion = 0\n")
             .file(&format!("{git}/index"), "")
+    }
+
+    /// Adds a work tree at `root` that is linked to the one at `main` under this name, each naming the other.
+    #[must_use]
+    pub fn linked(mut self, main: &str, root: &str, name: &str) -> Self {
+        self.git.entry(root.into()).or_default();
+        let registered = format!("{main}/.git/worktrees/{name}");
+        self.file(&format!("{root}/.git"), &format!("gitdir: {registered}\n"))
+            .file(&format!("{registered}/gitdir"), &format!("{root}/.git\n"))
+            .file(&format!("{registered}/commondir"), "../..\n")
+            .file(&format!("{registered}/HEAD"), "ref: refs/heads/side\n")
+    }
+
+    /// Adds a repository without a work tree.
+    #[must_use]
+    pub fn bare(self, root: &str) -> Self {
+        self.dir(&format!("{root}/objects"))
+            .dir(&format!("{root}/refs/heads"))
+            .dir(&format!("{root}/hooks"))
+            .file(&format!("{root}/HEAD"), "ref: refs/heads/main\n")
+            .file(&format!("{root}/config"), "[core]\n\tbare = true\n")
     }
 
     /// Says what git says of a path of the work tree at `root`. `path` is relative to it.

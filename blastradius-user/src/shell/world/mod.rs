@@ -71,6 +71,8 @@ pub struct MountPoint {
     pub root: PathBuf,
     /// `major:minor` of mountinfo, as one number; equal for two binds of one file system.
     pub device: u64,
+    /// Nothing can be written through it.
+    pub read_only: bool,
 }
 
 /// What git says of one path of a work tree.

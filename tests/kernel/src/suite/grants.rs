@@ -7,7 +7,8 @@ use std::{
     process::Command,
 };
 
-use blastradius_common::{Operation, grant::Cover};
+use blastradius::guard::kernel::Role;
+use blastradius_common::{Id, Operation, grant::Cover};
 
 use crate::{
     Test,
@@ -25,6 +26,7 @@ pub(crate) const TESTS: &[Test] = &[
     },
     Test { name: "a grant is taken up once, and by the approved binary alone", body: once },
     Test { name: "no grant lifts what is denied or a floor", body: never },
+    Test { name: "what is lent to git lets git do it, and no program that it starts", body: lent },
     Test { name: "the kernel side tells members from others", body: membership },
 ];
 
@@ -38,23 +40,33 @@ struct Exec<'a> {
     granted: Option<(&'a [(&'a str, Cover)], &'a Path)>,
 }
 
+fn identified(world: &World, objects: &[(&str, Cover)]) -> Vec<(Id, Cover)> {
+    let grants = world.session.grants();
+    let identify = |(path, cover): &(&str, Cover)| {
+        (grants.identify(Path::new("/"), &world.path(path)).expect("it is there"), *cover)
+    };
+    objects.iter().map(identify).collect()
+}
+
 /// Starts a guarded process, grants, lets it execute, and returns its exit code.
 fn run(world: &World, exec: Exec<'_>) -> i32 {
+    let list =
+        |objects: &[(&str, Cover)]| world.session.grants().list(&identified(world, objects)).expect("listed");
+    let granted = exec.granted.map(|(objects, binary)| (list(objects), binary));
+    run_with(world, &exec, granted)
+}
+
+/// The same with a grant that is listed already.
+fn run_with(world: &World, exec: &Exec<'_>, granted: Option<(u32, &Path)>) -> i32 {
     let (mut ready, go) = std::io::pipe().expect("a pipe");
     let child = world.spawn_guarded(|| {
         let _ = ready.read(&mut [0]);
         let error = Command::new(&exec.program).args(&exec.words).exec();
         Outcome::from_errno(error.raw_os_error().unwrap_or(libc::EIO))
     });
-    if let Some((objects, binary)) = exec.granted {
+    if let Some((grant, binary)) = granted {
         let grants = world.session.grants();
-        let root = Path::new("/");
-        let identify = |(path, cover): &(&str, Cover)| {
-            (grants.identify(root, &world.path(path)).expect("it is there"), *cover)
-        };
-        let objects: Vec<_> = objects.iter().map(identify).collect();
-        let grant = grants.list(&objects).expect("listed");
-        let binary = grants.identify_program(root, binary).expect("a program");
+        let binary = grants.identify_program(Path::new("/"), binary).expect("a program");
         grants.expect(grant, child, child, binary).expect("a member");
     }
     (&go).write_all(&[1]).expect("it waits");
@@ -144,6 +156,31 @@ fn never(machine: &Machine) {
     run(&world, Exec { program: "/bin/sh".into(), words: emptied, granted: Some((granted, &shell)) });
     assert!(world.has("home"), "a floor object");
     assert!(!world.has("home/docs/letter"), "what is personal in it was approved");
+}
+
+fn lent(machine: &Machine) {
+    let world = machine.world("grant-lent");
+    let git = world.root.join("git");
+    std::fs::copy(act(), &git).expect("copied");
+    world.session.give_role(&git, Role::Git).expect("given");
+    let by_itself = vec!["act".to_owned(), "unlink".to_owned(), text(world.path("kept/other"))];
+    assert_ne!(
+        run(&world, Exec { program: git.clone(), words: by_itself, granted: None }),
+        0,
+        "nothing was lent"
+    );
+    assert!(world.has("kept/other"));
+    // It sleeps in the shell and in what that starts, and is awake again in git.
+    let unlink = |by: &Path, what: &str| format!("{} act unlink {}", text(by.into()), text(world.path(what)));
+    let script = format!("{}; {}; true", unlink(&act(), "kept/file"), unlink(&git, "kept/other"));
+    let words = vec!["-c".to_owned(), script];
+    let granted: &[(&str, Cover)] = &[("kept", Cover(0).with_below(Operation::Remove))];
+    let objects: Vec<_> = identified(&world, granted);
+    let grants = world.session.grants();
+    let number = grants.lend(&objects).expect("lent");
+    assert_eq!(grants.lend(&objects).expect("lent"), number, "the same objects take up one number");
+    run_with(&world, &Exec { program: "/bin/sh".into(), words, granted: None }, Some((number, &busybox())));
+    assert!(world.has("kept/file") && !world.has("kept/other"));
 }
 
 fn membership(machine: &Machine) {
