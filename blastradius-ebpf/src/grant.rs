@@ -34,20 +34,20 @@ pub static EXPECTED: HashMap<u64, Order, 4096> = HashMap::new();
 /// A supervisor's thread will signal the task that the order with this token is about.
 #[inline(always)]
 pub fn prepare(thread: u64, token: u64) -> Result<(), i32> {
-    PROBES.insert(&thread, &token, 0)
+    maps::list(&PROBES, thread, &token)
 }
 
 /// The current task signals `target`: if it is a supervisor's that has prepared for it, answers and carries out its order.
 #[inline(always)]
 pub fn serve(target: Task) {
     let thread = kernel::current();
-    if !maps::Known::all().may_hold(thread) {
+    if !maps::is_known(thread) {
         return;
     }
     let Some(token) = PROBES.get_ptr(&thread) else { return };
     // SAFETY: the map's own memory, valid until the program returns.
     let token = unsafe { *token };
-    let _ = PROBES.remove(&thread);
+    maps::unlist(&PROBES, thread);
     let target = target.address();
     let member = maps::member(target).unwrap_or_default();
     let _ = MEMBERSHIPS.insert(&token, &member, 0);
@@ -83,7 +83,7 @@ pub fn taken_up(task: u64, session: u32, binary: Id) -> u32 {
 #[inline(always)]
 pub fn forget(gone: u64) {
     let _ = EXPECTED.remove(&gone);
-    let _ = PROBES.remove(&gone);
+    maps::unlist(&PROBES, gone);
 }
 
 /// Whether a grant of `member` lets `operation` on `inode`, which bears the name `dentry` in `zone`, pass.

@@ -4,6 +4,7 @@
 //! LSM programs, or as `fmod_ret` programs on `security_*` where `bpf` is not in the lsm list.
 #![no_std]
 #![no_main]
+#![feature(asm_experimental_arch)]
 
 mod born;
 mod climb;
@@ -45,10 +46,18 @@ macro_rules! argument {
     };
 }
 
-/// May the name be removed?
+/// Has `judge` the last word, unless the calling task is nobody's, as most are. A judge that is a function of its own keeps
+/// them from paying for its registers and its stack.
 #[inline(always)]
-fn judge_removal(dentry: Dentry) -> i32 {
-    let Some(guarded) = maps::guarded(kernel::current()) else { return PASSED };
+fn ask(ctx: LsmContext, judge: fn(LsmContext) -> i32) -> i32 {
+    if maps::is_known(kernel::current()) { judge(ctx) } else { PASSED }
+}
+
+/// May the name be removed?
+#[inline(never)]
+fn judge_removal(ctx: LsmContext) -> i32 {
+    let Some(guarded) = maps::entry(kernel::current()) else { return PASSED };
+    let dentry = argument!(Dentry, ctx, 1);
     let Some(inode) = dentry.inode() else { return PASSED };
     // SAFETY: the map's own memory, valid until the program returns, and only this task writes there.
     let member = unsafe { (*guarded).member };
@@ -62,25 +71,31 @@ fn judge_removal(dentry: Dentry) -> i32 {
 /// May this file lose this name? (unlink, unlinkat, io_uring; `path_unlink(dir, dentry)`)
 #[lsm(hook = "path_unlink")]
 pub fn path_unlink(ctx: LsmContext) -> i32 {
-    judge_removal(argument!(Dentry, ctx, 1))
+    ask(ctx, judge_removal)
 }
 
 /// May this directory go? (`path_rmdir(dir, dentry)`)
 #[lsm(hook = "path_rmdir")]
 pub fn path_rmdir(ctx: LsmContext) -> i32 {
-    judge_removal(argument!(Dentry, ctx, 1))
+    ask(ctx, judge_removal)
+}
+
+/// May the name be removed, by whatever the calling task does?
+#[inline(never)]
+fn judge_removal_again(ctx: LsmContext) -> i32 {
+    second::judge_removal(argument!(Dentry, ctx, 1))
 }
 
 /// May this file lose this name, whoever asks for it? (`inode_unlink(dir, dentry)`)
 #[lsm(hook = "inode_unlink")]
 pub fn inode_unlink(ctx: LsmContext) -> i32 {
-    second::judge_removal(argument!(Dentry, ctx, 1))
+    ask(ctx, judge_removal_again)
 }
 
 /// May this directory go, whoever asks for it? (`inode_rmdir(dir, dentry)`)
 #[lsm(hook = "inode_rmdir")]
 pub fn inode_rmdir(ctx: LsmContext) -> i32 {
-    second::judge_removal(argument!(Dentry, ctx, 1))
+    ask(ctx, judge_removal_again)
 }
 
 /// May this object move there, and may what is there be lost? (`path_rename(old_dir, old, new_dir, new[, flags])`)
@@ -92,25 +107,29 @@ pub fn path_rename(ctx: LsmContext) -> i32 {
     rename::judge_rename(member, argument!(Dentry, ctx, 1), argument!(Dentry, ctx, 3), flags)
 }
 
+/// What is about to be made?
+#[inline(never)]
+fn announce(ctx: LsmContext) -> i32 {
+    born::announce(argument!(Dentry, ctx, 1));
+    PASSED
+}
+
 /// Which directory is about to be made? (`path_mkdir(dir, dentry, mode)`)
 #[lsm(hook = "path_mkdir")]
 pub fn path_mkdir(ctx: LsmContext) -> i32 {
-    born::announce(argument!(Dentry, ctx, 1));
-    PASSED
+    ask(ctx, announce)
 }
 
 /// Which node is about to be made? (`path_mknod(dir, dentry, mode, dev)`)
 #[lsm(hook = "path_mknod")]
 pub fn path_mknod(ctx: LsmContext) -> i32 {
-    born::announce(argument!(Dentry, ctx, 1));
-    PASSED
+    ask(ctx, announce)
 }
 
 /// Which symlink is about to be made? (`path_symlink(dir, dentry, target)`)
 #[lsm(hook = "path_symlink")]
 pub fn path_symlink(ctx: LsmContext) -> i32 {
-    born::announce(argument!(Dentry, ctx, 1));
-    PASSED
+    ask(ctx, announce)
 }
 
 /// May this object have a further name there? (`path_link(old, dir, new)`)
@@ -246,6 +265,11 @@ pub fn bpf_prog(ctx: LsmContext) -> i32 {
 /// May this file be open, and did this open create it? (`file_open(file)`)
 #[lsm(hook = "file_open")]
 pub fn file_open(ctx: LsmContext) -> i32 {
+    ask(ctx, judge_open)
+}
+
+#[inline(never)]
+fn judge_open(ctx: LsmContext) -> i32 {
     let Some(member) = maps::member(kernel::current()) else { return PASSED };
     let file = argument!(File, ctx, 0);
     if file.is_new() {

@@ -3,8 +3,10 @@
 //! One set serves every session of the machine: each policy key starts with the session's number. Sizes are what a full
 //! map costs at most: about 20 MB of kernel memory together.
 
+use core::{arch::asm, cell::UnsafeCell};
+
 use aya_ebpf::{
-    btf_maps::{Array, HashMap, HashOfMaps, LruHashMap, RingBuf},
+    btf_maps::{HashMap, HashOfMaps, LruHashMap, RingBuf},
     macros::btf_map,
 };
 use blastradius_common::{Below, Common, Guarded, Id, Member, NameKey, ObjectKey, Tally};
@@ -17,17 +19,31 @@ const TASK_LIMIT: usize = 65_536;
 const MARK_LIMIT: usize = 65_536;
 /// Created objects that are remembered; the oldest is forgotten first, which is stricter and never looser.
 const BORN_LIMIT: usize = 65_536;
-/// Slots of a filter.
-const SLOTS: usize = 1 << SLOT_BITS;
-const SLOT_BITS: u32 = 16;
+/// What numbers are sorted into, and how much is said of each slot. It is data of the programs themselves (`.bss`), which
+/// they share as they share the maps: its address is part of the instructions, where a map's value would have to be looked up.
+#[repr(transparent)]
+struct Slots<T, const COUNT: usize>(UnsafeCell<[T; COUNT]>);
 
-/// The slot that a number falls into: neighbouring ones end up far apart (Fibonacci hashing).
-#[inline(always)]
-const fn slot(number: u64) -> u64 {
-    /// 2^64 divided by the golden ratio, made odd.
-    const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
-    number.wrapping_mul(SPREAD) >> (u64::BITS - SLOT_BITS)
+// SAFETY: programs have pointers to what is said, never references, and access it whole.
+unsafe impl<T, const COUNT: usize> Sync for Slots<T, COUNT> {}
+
+impl<T: Copy, const COUNT: usize> Slots<T, COUNT> {
+    const fn filled(value: T) -> Self {
+        assert!(COUNT.is_power_of_two());
+        Self(UnsafeCell::new([value; COUNT]))
+    }
+
+    /// What is said of the slot that `number` falls into: neighbouring ones end up far apart (Fibonacci hashing).
+    #[inline(always)]
+    fn of(&self, number: u64) -> *mut T {
+        /// 2^64 divided by the golden ratio, made odd.
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        let slot = number.wrapping_mul(SPREAD) >> (u64::BITS - COUNT.trailing_zeros());
+        // SAFETY: the upper bits of a number, as many as the slots' numbers have.
+        unsafe { self.0.get().cast::<T>().add(slot as usize) }
+    }
 }
+
 /// Bytes of each session's ring buffer: about 240 refusals that nobody has read yet.
 pub const RING_BYTES: usize = 1 << 20;
 
@@ -43,14 +59,15 @@ pub static ASKED: HashMap<u64, u64, 1024> = HashMap::new();
 /// Identities, by token.
 #[btf_map]
 pub static ANSWERS: HashMap<u64, Id, 1024> = HashMap::new();
-/// A byte for each slot of an object: 0 where none of that slot was ever identified, so that none has a mark. Written by
-/// plain stores of 1, which no two writers can lose, before the mark is; never cleared.
-#[btf_map]
-pub static IDENTIFIED: Array<[u8; SLOTS], 1> = Array::new();
-/// A byte for each slot of a task: 0 where no task of that slot was ever guarded, armed or served, so that none is in a map
-/// that is keyed by tasks. Most tasks of a machine need nothing else to pass. Written as [`IDENTIFIED`] is.
-#[btf_map]
-pub static KNOWN: Array<[u8; SLOTS], 1> = Array::new();
+/// For each slot of objects: 0 where none of them was ever identified, so that none has a mark. Set before the mark is made,
+/// and never cleared.
+static IDENTIFIED: Slots<u8, 65_536> = Slots::filled(0);
+/// For each slot of tasks: how many entries they have in [`TASKS`], [`ARMED`], [`ASKED`] and [`PROBES`](crate::grant::PROBES).
+/// Most tasks of a machine need nothing but a 0 to pass. It goes back to 0: the kernel gives the memory of the last task that
+/// went to the next one that comes, so that those that were never guarded would soon all be taken for one that was.
+///
+/// [`PENDING`] and [`EXPECTED`](crate::grant::EXPECTED) are for guarded tasks only, and need no count of their own.
+static KNOWN: Slots<u64, 16_384> = Slots::filled(0);
 /// What each session's tasks have in common.
 #[btf_map]
 pub static SESSIONS: HashMap<u32, Common, 1024> = HashMap::new();
@@ -113,21 +130,26 @@ pub fn member(task: u64) -> Option<Member> {
 /// The entry of the task `task`, if it is guarded. Only the task itself writes to it.
 #[inline(always)]
 pub fn guarded(task: u64) -> Option<*mut Guarded> {
-    if Known::all().may_hold(task) { TASKS.get_ptr_mut(&task) } else { None }
+    if is_known(task) { entry(task) } else { None }
+}
+
+/// The same for a task that [`is_known`].
+#[inline(always)]
+pub fn entry(task: u64) -> Option<*mut Guarded> {
+    TASKS.get_ptr_mut(&task)
 }
 
 /// The task is guarded from now on.
 #[inline(always)]
 pub fn enrol(task: u64, member: Member) -> Result<(), i32> {
-    Known::all().add(task);
-    TASKS.insert(&task, &Guarded::new(member), 0)
+    list(&TASKS, task, &Guarded::new(member))
 }
 
 /// The task is not guarded, whatever had its address before.
 #[inline(always)]
 pub fn dismiss(task: u64) {
-    if Known::all().may_hold(task) {
-        let _ = TASKS.remove(&task);
+    if is_known(task) {
+        unlist(&TASKS, task);
     }
 }
 
@@ -137,90 +159,79 @@ pub fn common(session: u32) -> Option<*mut Common> {
     SESSIONS.get_ptr_mut(&session)
 }
 
-/// A byte for each slot. One that is set stays set, so that a `false` is certain whoever else writes.
-#[derive(Clone, Copy)]
-struct Filter(Option<*mut [u8; SLOTS]>);
+/// Whether the task may have an entry in [`TASKS`] or in one of the maps that threads are served by. `false` is certain.
+#[inline(always)]
+pub fn is_known(task: u64) -> bool {
+    // SAFETY: data of the programs, always there; volatile, since other CPUs write to it.
+    unsafe { KNOWN.of(task).read_volatile() != 0 }
+}
 
-impl Filter {
-    #[inline(always)]
-    fn holds(self, slot: u64) -> bool {
-        let Some(slots) = self.0 else { return true };
-        // SAFETY: the map's own memory, and a slot is less than their number.
-        unsafe { *slots.cast::<u8>().add(slot as usize) != 0 }
+/// Counts one entry of the task's slot more or less.
+#[inline(always)]
+fn count(task: u64, change: i64) {
+    // SAFETY: data of the programs, always there and aligned. The one atomic addition that there is before 5.12; Rust's own
+    // has a result, which it has not.
+    unsafe { asm!("lock *(u64 *)({0} + 0) += {1}", in(reg) KNOWN.of(task), in(reg) change) };
+}
+
+/// Makes an entry for `task` in one of the maps that [`KNOWN`] counts.
+#[inline(always)]
+pub fn list<V, const N: usize>(map: &HashMap<u64, V, N>, task: u64, value: &V) -> Result<(), i32> {
+    /// `BPF_NOEXIST` (include/uapi/linux/bpf.h), and what it is answered with.
+    const NEW: u64 = 1;
+    const EXISTS: i32 = -17;
+    // Before the entry is there, so that nobody finds a slot at 0 that has one.
+    count(task, 1);
+    let listed = map.insert(&task, value, NEW);
+    if listed.is_err() {
+        count(task, -1);
     }
+    if listed == Err(EXISTS) { map.insert(&task, value, 0) } else { listed }
+}
 
-    #[inline(always)]
-    fn add(self, slot: u64) {
-        let Some(slots) = self.0 else { return };
-        // SAFETY: as above.
-        unsafe { slots.cast::<u8>().add(slot as usize).write(1) }
+/// Takes the entry away, if there is one.
+#[inline(always)]
+pub fn unlist<V, const N: usize>(map: &HashMap<u64, V, N>, task: u64) {
+    if map.remove(&task).is_ok() {
+        count(task, -1);
     }
 }
 
-/// Which tasks may be in one of the maps that are keyed by tasks.
-#[derive(Clone, Copy)]
-pub struct Known(Filter);
-
-impl Known {
-    /// On the whole machine.
-    #[inline(always)]
-    pub fn all() -> Self {
-        Self(Filter(KNOWN.get_ptr_mut(0)))
-    }
-
-    /// Whether the task may be in one. `false` is certain.
-    #[inline(always)]
-    pub fn may_hold(self, task: u64) -> bool {
-        self.0.holds(slot(task))
-    }
-
-    /// The task may be in one from now on.
-    #[inline(always)]
-    pub fn add(self, task: u64) {
-        self.0.add(slot(task));
-    }
+/// Whether the object with this number on this device may have a mark in some session. `false` is certain.
+#[inline(always)]
+pub fn is_identified(ino: u64, dev: u32) -> bool {
+    // SAFETY: as in [`is_known`].
+    unsafe { IDENTIFIED.of(object(ino, dev)).read_volatile() != 0 }
 }
 
-/// Which objects may have a mark at all.
-#[derive(Clone, Copy)]
-pub struct Marked(Filter);
+/// The object may have one from now on.
+#[inline(always)]
+pub fn identify(id: Id) {
+    // SAFETY: as in [`is_known`]; of two that write at once, each writes a 1.
+    unsafe { IDENTIFIED.of(object(id.ino, id.dev)).write_volatile(1) };
+}
 
-impl Marked {
-    /// In all sessions.
-    #[inline(always)]
-    pub fn all() -> Self {
-        Self(Filter(IDENTIFIED.get_ptr_mut(0)))
-    }
-
-    /// Whether the object with this number on this device may have a mark in some session. `false` is certain.
-    #[inline(always)]
-    pub fn may_hold(self, ino: u64, dev: u32) -> bool {
-        self.0.holds(slot(ino ^ u64::from(dev) << 32))
-    }
-
-    /// The object may have one from now on.
-    #[inline(always)]
-    pub fn add(self, id: Id) {
-        self.0.add(slot(id.ino ^ u64::from(id.dev) << 32));
-    }
+#[inline(always)]
+const fn object(ino: u64, dev: u32) -> u64 {
+    ino ^ (dev as u64) << 32
 }
 
 /// The membership that the next fork of `task` is armed with.
 #[inline(always)]
 pub fn armed(task: u64) -> Option<Member> {
-    if Known::all().may_hold(task) { copied!(ARMED, &task) } else { None }
+    if is_known(task) { copied!(ARMED, &task) } else { None }
 }
 
 /// The token under which `task` asked for the identity of what it stats.
 #[inline(always)]
 pub fn asked(task: u64) -> Option<u64> {
-    copied!(ASKED, &task)
+    if is_known(task) { copied!(ASKED, &task) } else { None }
 }
 
 /// The dentry that `task` announced.
 #[inline(always)]
 pub fn pending(task: u64) -> Option<u64> {
-    if Known::all().may_hold(task) { copied!(PENDING, &task) } else { None }
+    if is_known(task) { copied!(PENDING, &task) } else { None }
 }
 
 /// The zone of the object itself.

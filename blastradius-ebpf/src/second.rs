@@ -46,7 +46,7 @@ pub fn pass(guarded: *mut Guarded, dentry: Dentry) {
 /// May the name be removed, by whatever the current task does?
 #[inline(always)]
 pub fn judge_removal(dentry: Dentry) -> i32 {
-    let Some(guarded) = maps::guarded(kernel::current()) else { return PASSED };
+    let Some(guarded) = maps::entry(kernel::current()) else { return PASSED };
     // SAFETY: as above.
     let (member, passed) = unsafe { ((*guarded).member, (*guarded).passed) };
     if passed == dentry.address() {

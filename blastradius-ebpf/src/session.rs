@@ -7,7 +7,7 @@ use crate::{
     grant,
     judge::{PASSED, REFUSED},
     kernel::{self, Dentry, Exec, Task},
-    maps::{self, ANSWERS, ARMED, ASKED, Known, Marked, PENDING, SUPERVISORS, TASKS},
+    maps::{self, ANSWERS, ARMED, ASKED, PENDING, SUPERVISORS, TASKS},
 };
 
 /// `-EAGAIN`: what fork(2) says when a limit on tasks is reached.
@@ -22,7 +22,7 @@ pub fn settle(child: Task) -> i32 {
         Some(member) => member,
         None => match maps::armed(parent) {
             Some(member) => {
-                let _ = ARMED.remove(&parent);
+                maps::unlist(&ARMED, parent);
                 member
             }
             None => {
@@ -39,12 +39,12 @@ pub fn settle(child: Task) -> i32 {
 #[inline(always)]
 pub fn forget(gone: Task) {
     let task = gone.address();
-    if Known::all().may_hold(task) {
-        let _ = TASKS.remove(&task);
+    if maps::is_known(task) {
         let _ = PENDING.remove(&task);
-        let _ = ARMED.remove(&task);
-        let _ = ASKED.remove(&task);
         grant::forget(task);
+        maps::unlist(&ARMED, task);
+        maps::unlist(&ASKED, task);
+        maps::unlist(&TASKS, task);
     }
     if maps::is_supervisor(gone.process()) && gone.leads() {
         let _ = SUPERVISORS.remove(&gone.process());
@@ -72,11 +72,11 @@ pub fn change_role(exec: Exec) {
 pub fn identify(dentry: Dentry) {
     let task = kernel::current();
     let Some(token) = maps::asked(task) else { return };
-    let _ = ASKED.remove(&task);
+    maps::unlist(&ASKED, task);
     if let Some(inode) = dentry.inode() {
         let id: Id = inode.id();
         // Who asks is about to mark it.
-        Marked::all().add(id);
+        maps::identify(id);
         let _ = ANSWERS.insert(&token, &id, 0);
     }
 }
@@ -89,12 +89,11 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
     if maps::member(task).is_some() {
         return REFUSED;
     }
-    Known::all().add(task);
     let (request, word): (u64, u64) = (ctx.arg(0), ctx.arg(1));
     let done = if request == Request::Arm as u64 {
-        ARMED.insert(&task, &Member::from_word(word), 0)
+        maps::list(&ARMED, task, &Member::from_word(word))
     } else if request == Request::Identify as u64 {
-        ASKED.insert(&task, &word, 0)
+        maps::list(&ASKED, task, &word)
     } else if request == Request::Protect as u64 {
         if let Some(common) = maps::common(word as u32) {
             // SAFETY: the map's own memory, valid until the program returns; no task of the session runs yet.
@@ -104,7 +103,7 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
     } else if request == Request::Probe as u64 {
         grant::prepare(task, word)
     } else if request == Request::Disarm as u64 {
-        let _ = ARMED.remove(&task);
+        maps::unlist(&ARMED, task);
         Ok(())
     } else {
         Err(REFUSED)

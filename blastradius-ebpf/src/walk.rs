@@ -9,7 +9,7 @@ use crate::{
     born::with_name_key,
     climb::{End, climb, climb_with},
     kernel::{self, Access, Dentry, Inode},
-    maps::{self, Marked},
+    maps,
 };
 
 /// Where something lies.
@@ -64,7 +64,7 @@ impl Place {
     #[inline(always)]
     pub fn within(session: u32, directory: Dentry) -> Self {
         let inode = directory.directory();
-        match below(Marked::all(), session, inode, inode.device()) {
+        match below(session, inode, inode.device()) {
             Some(below) if !is_inherited(below) => {
                 Self { zone: u32::from(below.zone), decider: inode.address(), unreadable: false }
             }
@@ -90,7 +90,7 @@ impl Place {
         if self.zone == DENIED {
             return self;
         }
-        let suspect = suspect(Marked::all(), inode, inode.device());
+        let suspect = suspect(inode, inode.device());
         match suspect.and_then(|id| maps::own(&ObjectKey::new(session, id))) {
             Some(zone) => Self { zone: zone & ZONE, decider: inode.address(), unreadable: false },
             None => self,
@@ -122,11 +122,10 @@ const INHERITED: u32 = 0;
 /// together, each rounded up to 32: 128 for the program, 64 for this, 320 for [`name_zone`].
 #[inline(never)]
 fn walk<A: Access>(session: u32, dentry: Dentry<A>, found: &mut [u64; 2]) {
-    let marked = Marked::all();
     // A file system has one device: what is above a name lies on it too.
     let dev = dentry.parent().directory().device();
     let end = climb(dentry, A::STEPS, move |parent: Dentry<A>| {
-        below(marked, session, parent.directory(), dev).map_or(0, Below::to_word)
+        below(session, parent.directory(), dev).map_or(0, Below::to_word)
     });
     found[0] = u64::from(match end {
         End::Root => OTHER,
@@ -147,15 +146,15 @@ fn walk<A: Access>(session: u32, dentry: Dentry<A>, found: &mut [u64; 2]) {
 
 /// The mark on `directory`, which lies on `dev`. Most have none, and most of those are known not to without a look-up.
 #[inline(always)]
-fn below<A: Access>(marked: Marked, session: u32, directory: Inode<A>, dev: u32) -> Option<Below> {
-    maps::below(&ObjectKey::new(session, suspect(marked, directory, dev)?))
+fn below<A: Access>(session: u32, directory: Inode<A>, dev: u32) -> Option<Below> {
+    maps::below(&ObjectKey::new(session, suspect(directory, dev)?))
 }
 
 /// What identifies `inode`, which lies on `dev`. `None`: it has no mark, for certain.
 #[inline(always)]
-fn suspect<A: Access>(marked: Marked, inode: Inode<A>, dev: u32) -> Option<Id> {
+fn suspect<A: Access>(inode: Inode<A>, dev: u32) -> Option<Id> {
     let ino = inode.number();
-    if marked.may_hold(ino, dev) { Some(inode.id_of(ino, dev)) } else { None }
+    if maps::is_identified(ino, dev) { Some(inode.id_of(ino, dev)) } else { None }
 }
 
 /// What `below` says about the entry `child` of its directory.
@@ -176,9 +175,8 @@ fn zone_below<A: Access>(session: u32, below: Below, directory: Inode<A>, child:
 /// Names need no second look: the user side has resolved them for every marked directory.
 #[inline(never)]
 fn overrule<A: Access>(session: u32, start: Dentry<A>, zone: u32) -> u32 {
-    let marked = Marked::all();
     let dev = start.parent().directory().device();
-    let key = move |directory: Inode<A>| Some(ObjectKey::new(session, suspect(marked, directory, dev)?));
+    let key = move |directory: Inode<A>| Some(ObjectKey::new(session, suspect(directory, dev)?));
     let (end, zone) = if kernel::has_loop() {
         // Turns change it: the verifier is to know nothing of it before the first.
         let mut known = [u64::from(zone)];
