@@ -7,7 +7,9 @@
 //! kernel-tests program BLASTRADIUS [FILTER…]  run the tests of the program at that path, from end to end
 //! kernel-tests both BLASTRADIUS               run all tests of either kind
 //! kernel-tests agreement RUNG [ACTS [SEED]]   compare the layers on random machines; RUNG: kernel, landlock
-//! kernel-tests cost [FILES]   what a guarded call costs, to be run under -icount
+//! kernel-tests cost calls [FILES]             what a guarded call costs, to be run under -icount
+//! kernel-tests cost tree                      what work on a tree costs, guarded and not
+//! kernel-tests cost session BLASTRADIUS       what a session of the program costs, in time and in memory
 //! kernel-tests weigh [RUNG [OBJECT]]          what the verifier does to load the programs; RUNG: bpf-lsm, fmod_ret
 //! kernel-tests soak [SECONDS]   guarded workers at full speed, while mounts come and go and memory is scarce
 //! ```
@@ -52,7 +54,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         "refuses" => refuses(),
-        "cost" => cost::run(word(1).parse().ok()),
+        "cost" => cost::run(word(1), word(2)),
         "weigh" => weigh::run(word(1), word(2)),
         "soak" => soak::run(word(1).parse().ok()),
         "act" => program::act(&arguments[1..]),

@@ -3,6 +3,7 @@
 //! A ratio says the same on every machine; a time does not. Each bench is a row of the table.
 
 mod execs;
+mod guests;
 mod spawn;
 mod undo;
 
@@ -14,9 +15,9 @@ use crate::{
     setup::{self, requirements::Job},
     test::{
         BINARY,
-        steps::{INCIDENTS, KERNEL_TESTS, WHOLE_TESTS},
+        actions::GUEST_BINARY,
+        steps::{INCIDENTS, WHOLE_TESTS},
     },
-    vm,
 };
 
 /// Measure what the guard costs
@@ -113,10 +114,30 @@ const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "kernel",
-        what: "deleting files in scope under the kernel rung, against deleting them, counted in instructions",
+        what: "calls under the kernel rung and under Landlock, against calls without either: in instructions, then by the clock",
         jobs: &[Job::Build, Job::Vm],
         at_most: None,
-        measure: kernel,
+        measure: || {
+            guests::measure(&["calls"], guests::Clock::Instructions)?;
+            guests::measure(&["calls"], guests::Clock::Wall)
+        },
+    },
+    Bench {
+        name: "kernel-tree",
+        what: "a git clone, a build and a clean of 5,000 files while a session runs: in instructions, then by the clock",
+        jobs: &[Job::Build, Job::Vm],
+        at_most: None,
+        measure: || {
+            guests::measure(&["tree"], guests::Clock::Instructions)?;
+            guests::measure(&["tree"], guests::Clock::Wall)
+        },
+    },
+    Bench {
+        name: "kernel-session",
+        what: "starting a session under the kernel rung, against starting /bin/true; its supervisor's memory",
+        jobs: &[Job::Build, Job::Vm],
+        at_most: None,
+        measure: || guests::measure(&["session", GUEST_BINARY], guests::Clock::Instructions),
     },
     Bench {
         name: "compare",
@@ -182,18 +203,4 @@ fn payload(command: &str) -> String {
         "tool_input": {"command": command},
     })
     .to_string()
-}
-
-/// Under -icount the guest's clock counts instructions, so that one run is like another.
-fn kernel() -> Result<Measured> {
-    let program = program::beside(KERNEL_TESTS)?;
-    let request = vm::Request {
-        icount: true,
-        timeout: 1800,
-        ..vm::Request::new("6.12", vec![program.into_os_string(), "cost".into()])
-    };
-    match vm::run(&request)? {
-        0 => Ok(Measured::Printed),
-        code => bail!("the guest ended with exit {code}"),
-    }
 }

@@ -169,7 +169,7 @@ fn packages(ignored: bool) -> Result<Command> {
 /// What the tests of the whole find the program by.
 pub(crate) const BINARY: &str = "BLASTRADIUS_BIN";
 /// Where the program lies in a guest.
-const GUEST_BINARY: &str = "/usr/bin/blastradius";
+pub(crate) const GUEST_BINARY: &str = "/usr/bin/blastradius";
 
 fn kernel(run: &KernelRun, limit: Duration) -> Result<Outcome> {
     let KernelRun { series, fs, append, program, acts } = run;

@@ -1,6 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change goes in.
 
-mod actions;
+pub(crate) mod actions;
 pub(crate) mod steps;
 
 use std::{

@@ -89,7 +89,7 @@ impl Rung {
                 drop((order, answers));
                 calls::run_and_exit(|| {
                     if let Some(ruleset) = &ruleset {
-                        restrict(ruleset);
+                        calls::restrict(ruleset);
                     }
                     calls::chdir(cwd);
                     serve(orders, answer, acts)
@@ -98,14 +98,6 @@ impl Rung {
             child => Ok(Performer { child, orders: Some(order), answers, gaps, _session: session }),
         }
     }
-}
-
-fn restrict(ruleset: &impl std::os::fd::AsRawFd) {
-    // SAFETY: numbers only.
-    let unprivileged = unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) };
-    // SAFETY: a live descriptor.
-    let restricted = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), 0) };
-    assert!(unprivileged == 0 && restricted == 0, "the child is guarded");
 }
 
 fn serve(mut orders: PipeReader, mut answers: PipeWriter, acts: &[Act]) -> Outcome {

@@ -18,7 +18,7 @@ use std::{
 use crate::watchdog;
 pub(crate) use act::act;
 use blastradius::guard::kernel::Kernel;
-use stage::Stage;
+pub(crate) use stage::Stage;
 
 /// A sentence, and what shows it.
 struct Test {

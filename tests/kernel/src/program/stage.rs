@@ -42,7 +42,7 @@ impl Ended {
 
 impl Stage {
     /// Sets the stage anew.
-    pub(super) fn set(binary: &Path, name: &str) -> Self {
+    pub(crate) fn set(binary: &Path, name: &str) -> Self {
         let scratch = env::var_os("BLASTRADIUS_SCRATCH").map_or_else(|| "/scratch".into(), PathBuf::from);
         let root = scratch.join(format!("program-{name}"));
         let _ = fs::remove_dir_all(&root);

@@ -29,6 +29,7 @@ pub(crate) const TESTS: &[Test] = &[
         body: apart,
     },
     Test { name: "tasks are forgotten when they end", body: forgotten },
+    Test { name: "who comes after a guarded task is not taken for it", body: gate },
     Test { name: "a guarded task cannot take the pins away", body: pins },
 ];
 
@@ -150,6 +151,76 @@ fn forgotten(machine: &Machine) {
     assert!(world.session.live_tasks().expect("readable") >= 1);
     assert_eq!(wait(child), DONE);
     eventually("no task is left", || world.session.live_tasks().expect("readable") == 0);
+}
+
+/// What the programs keep outside of maps, as bpf(2) has it: the gate among others.
+struct Data {
+    map: i32,
+    bytes: usize,
+}
+
+impl Data {
+    fn open() -> Self {
+        /// `BPF_MAP_GET_NEXT_ID`, `BPF_MAP_GET_FD_BY_ID` and `BPF_OBJ_GET_INFO_BY_FD` (include/uapi/linux/bpf.h).
+        const NEXT: libc::c_long = 12;
+        const OPEN: libc::c_long = 14;
+        const INFO: libc::c_long = 15;
+        let mut number = [0u32; 3];
+        loop {
+            assert_eq!(bpf(NEXT, &mut number), 0, "there is no such map");
+            let mut opened = [number[1], 0, 0];
+            let map = bpf(OPEN, &mut opened);
+            // `struct bpf_map_info`: type, id, key, value, entries, flags, name.
+            let mut info = [0u32; 10];
+            let at = info.as_mut_ptr() as u64;
+            let mut asked = [map as u32, size_of_val(&info) as u32, at as u32, (at >> 32) as u32];
+            assert_eq!(bpf(INFO, &mut asked), 0);
+            if info[6].to_ne_bytes() == *b".bss" {
+                return Self { map, bytes: info[3] as usize };
+            }
+            // SAFETY: the descriptor that was just opened.
+            unsafe { libc::close(map) };
+            number[0] = number[1];
+        }
+    }
+
+    fn read(&self) -> Vec<u8> {
+        /// `BPF_MAP_LOOKUP_ELEM` (include/uapi/linux/bpf.h).
+        const LOOK_UP: libc::c_long = 1;
+        let (key, mut value) = (0u32, vec![0u8; self.bytes]);
+        let mut attribute = [self.map as u64, &raw const key as u64, value.as_mut_ptr() as u64, 0];
+        assert_eq!(bpf(LOOK_UP, &mut attribute), 0);
+        value
+    }
+}
+
+fn bpf<T, const N: usize>(command: libc::c_long, attribute: &mut [T; N]) -> i32 {
+    // SAFETY: a live attribute of the size given, whose pointers are to what is as large as the command says.
+    unsafe { libc::syscall(libc::SYS_bpf, command, attribute.as_mut_ptr(), size_of::<[T; N]>()) as i32 }
+}
+
+fn gate(machine: &Machine) {
+    let world = machine.world("gate");
+    let data = Data::open();
+    let still = || {
+        let read = data.read();
+        std::thread::sleep(Duration::from_millis(200));
+        (data.read() == read).then_some(read)
+    };
+    eventually("those of other tests have gone", || still().is_some());
+    let before = data.read();
+    let (mut go, mut give_go) = std::io::pipe().expect("a pipe");
+    let child = world.spawn_guarded(|| {
+        let told = go.read_exact(&mut [0]);
+        for _ in 0..50 {
+            in_child(|| DONE);
+        }
+        if told.is_ok() { DONE } else { REFUSED }
+    });
+    assert_ne!(data.read(), before, "a guarded task is known");
+    give_go.write_all(b"g").expect("written");
+    assert_eq!(wait(child), DONE);
+    eventually("nobody is known", || data.read() == before);
 }
 
 fn pins(machine: &Machine) {
