@@ -4,7 +4,7 @@
 //! the descriptor, and a program on `inode_getattr` answers.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs::{self, File, OpenOptions},
     io,
     os::{
@@ -69,23 +69,25 @@ pub(super) struct Marked {
 pub(super) fn write(set: &Set, session: u32, plan: &Plan) -> Result<Marked, MarkError> {
     let _answering = set.attach_identify()?;
     let mut marked = Marked::default();
-    let compiled = compile(plan);
-    let mut found: HashMap<PathBuf, Found> = HashMap::new();
-    for (path, _) in &compiled {
-        if let Some(object) = marked.identify(set, path)? {
-            found.insert(path.clone(), object);
+    let lines = compile(plan);
+    let compared = compared(&lines);
+    let mut found: HashMap<&Path, Found> = HashMap::new();
+    for Line { path, .. } in &lines {
+        if let Some(object) = marked.identify(set, path, compared.contains(&**path))? {
+            found.insert(path, object);
         }
     }
     let mut values: HashMap<Id, Compiled> = HashMap::new();
-    for (path, mut value) in compiled {
-        let Some(object) = found.get(&path) else { continue };
-        let speaker = value.inherits.take().and_then(|speaker| found.get(&speaker));
-        value.is_inherited =
+    for Line { path, value, speaker } in &lines {
+        let Some(object) = found.get(&**path) else { continue };
+        let speaker = speaker.as_deref().and_then(|speaker| found.get(speaker));
+        let is_inherited =
             speaker.is_some_and(|speaker| speaker.mount.is_some() && speaker.mount == object.mount);
+        let value = Compiled { is_inherited, ..*value };
         values.entry(object.id).and_modify(|other| *other = other.strictest(&value)).or_insert(value);
     }
     for NameMark { parent, name, zone, .. } in &plan.names {
-        let Some(object) = found.get(parent) else { continue };
+        let Some(object) = found.get(&**parent) else { continue };
         let key = NameKey::new(ObjectKey::new(session, object.id), name.as_bytes())
             .ok_or_else(|| MarkError::Name { parent: parent.clone(), name: name.clone() })?;
         set.names.insert(&key, &u32::from(*zone as u8))?;
@@ -101,14 +103,14 @@ pub(super) fn write(set: &Set, session: u32, plan: &Plan) -> Result<Marked, Mark
 #[derive(Clone, Copy)]
 struct Found {
     id: Id,
-    /// The mount through which it is seen, as /proc/PID/mountinfo numbers it, if that is to be had. What is said of one
+    /// The mount through which it is seen, as /proc/PID/mountinfo numbers it, if that was asked and is to be had. What is said of one
     /// object holds for another below it by their paths; by their dentries only within one mount.
     mount: Option<u64>,
 }
 
 impl Marked {
-    /// What lies at `path`; `None`: nothing does any more.
-    fn identify(&mut self, set: &Set, path: &Path) -> Result<Option<Found>, MarkError> {
+    /// What lies at `path`, and if it will be `compared`, through which mount; `None`: nothing does any more.
+    fn identify(&mut self, set: &Set, path: &Path, compared: bool) -> Result<Option<Found>, MarkError> {
         let open = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path);
         let file = match open {
             Ok(file) => file,
@@ -120,7 +122,7 @@ impl Marked {
         };
         let id =
             identify(set, &file).map_err(|error| MarkError::Identify { path: path.to_owned(), error })?;
-        let mount = mount_of(&file);
+        let mount = if compared { mount_of(&file) } else { None };
         if id.generation == 0 {
             self.held.push(file);
         }
@@ -152,7 +154,7 @@ pub(super) fn next_token() -> u64 {
 }
 
 /// What the plan says about one object, as the maps want it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Compiled {
     own: Option<Zone>,
     below: Option<Zone>,
@@ -161,9 +163,7 @@ struct Compiled {
     names: bool,
     /// Nothing above is denied.
     is_final: bool,
-    /// `below` is what this directory says of all that lies in it and no line of this one.
-    inherits: Option<PathBuf>,
-    /// It is that, and the kernel side can find it again from here.
+    /// `below` is what a directory above says, and the kernel side can find that again from here.
     is_inherited: bool,
 }
 
@@ -181,7 +181,6 @@ impl Compiled {
             dots: stricter(self.dots, other.dots),
             names: self.names || other.names,
             is_final: self.is_final && other.is_final,
-            inherits: None,
             is_inherited: self.is_inherited && other.is_inherited,
         }
     }
@@ -205,8 +204,26 @@ impl Compiled {
     }
 }
 
-/// One value for each path that the plan names, in the plan's order.
-fn compile(plan: &Plan) -> Vec<(PathBuf, Compiled)> {
+/// What the plan says about one path.
+struct Line {
+    path: PathBuf,
+    value: Compiled,
+    /// No mark of this path says what lies in it: this directory does, of all that lies in it.
+    speaker: Option<PathBuf>,
+}
+
+/// The paths of which is asked whether they are seen through one mount: those for which another speaks, and those others. All
+/// the rest, which is most, need not be asked.
+fn compared(lines: &[Line]) -> HashSet<&Path> {
+    let pair = |line| {
+        let Line { path, speaker, .. }: &Line = line;
+        speaker.as_deref().map(|speaker| [&**path, speaker])
+    };
+    lines.iter().filter_map(pair).flatten().collect()
+}
+
+/// A line for each path that the plan names, in the plan's order.
+fn compile(plan: &Plan) -> Vec<Line> {
     let mut order: Vec<PathBuf> = Vec::new();
     let mut values: HashMap<PathBuf, Compiled> = HashMap::new();
     let mut value_of = |path: &Path, change: &dyn Fn(&mut Compiled)| {
@@ -228,6 +245,7 @@ fn compile(plan: &Plan) -> Vec<(PathBuf, Compiled)> {
     }
     let denied = denied_places(plan);
     let said = values.clone();
+    let mut speakers: HashMap<PathBuf, PathBuf> = HashMap::new();
     for (path, value) in &mut values {
         if denied.iter().any(|place| path.starts_with(place)) {
             value.own = Some(Zone::Denied);
@@ -236,10 +254,15 @@ fn compile(plan: &Plan) -> Vec<(PathBuf, Compiled)> {
         value.is_final = denied.iter().all(|place| place != path && place.starts_with(path));
         if value.below.is_none() && (value.names || value.dots.is_some()) {
             let (zone, speaker) = inherited(path, &said, plan);
-            (value.below, value.inherits) = (Some(zone), speaker);
+            value.below = Some(zone);
+            speakers.extend(speaker.map(|speaker| (path.clone(), speaker)));
         }
     }
-    order.into_iter().filter_map(|path| values.remove_entry(&path)).collect()
+    let line = |path: PathBuf| {
+        let (value, speaker) = (values.remove(&path)?, speakers.remove(&path));
+        Some(Line { path, value, speaker })
+    };
+    order.into_iter().filter_map(line).collect()
 }
 
 /// What entries of `path` lie in where its own mark is silent about them: what the nearest speaking one above says, and
@@ -322,8 +345,12 @@ mod tests {
         NameMark { parent: parent.into(), name: "HEAD".into(), zone: Zone::History, origin: String::new() }
     }
 
+    fn line(plan: &Plan, path: &str) -> Line {
+        compile(plan).into_iter().find(|line| line.path == Path::new(path)).expect("marked")
+    }
+
     fn value(plan: &Plan, path: &str) -> Compiled {
-        compile(plan).into_iter().find(|(p, _)| p == Path::new(path)).expect("marked").1
+        line(plan, path).value
     }
 
     #[test]
@@ -347,15 +374,34 @@ mod tests {
             names: vec![head("/w/.git")],
             ..Plan::default()
         };
-        let git = value(&plan, "/w/.git");
+        let Line { value: git, speaker, .. } = line(&plan, "/w/.git");
         assert!(git.names);
         assert_eq!((git.own, git.below), (None, Some(Zone::Scope)));
-        assert_eq!(git.inherits, Some("/w".into()), "until it is moved");
+        assert_eq!(speaker, Some("/w".into()), "until it is moved");
         plan.marks[0].dots = Some(Zone::Config);
         assert_eq!(value(&plan, "/w/.git").below, Some(Zone::Config));
         plan.marks.clear();
-        let git = value(&plan, "/w/.git");
-        assert_eq!((git.below, git.inherits), (Some(Zone::Other), None));
+        let Line { value: git, speaker, .. } = line(&plan, "/w/.git");
+        assert_eq!((git.below, speaker), (Some(Zone::Other), None));
+    }
+
+    #[test]
+    fn only_who_is_spoken_for_and_who_speaks_is_asked_for_its_mount() {
+        let plan = Plan {
+            marks: vec![
+                mark("/", Some(Zone::Floor), Some(Zone::Other)),
+                mark("/etc", Some(Zone::Floor), Some(Zone::System)),
+                mark("/w", Some(Zone::Root), Some(Zone::Scope)),
+                mark("/w/vault", Some(Zone::Denied), Some(Zone::Denied)),
+            ],
+            names: vec![head("/w/.git"), head("/w/modules/x/.git"), head("/etc")],
+            ..Plan::default()
+        };
+        let lines = compile(&plan);
+        let mut asked: Vec<&Path> = compared(&lines).into_iter().collect();
+        asked.sort();
+        assert_eq!(lines.len(), 6);
+        assert_eq!(asked, ["/w", "/w/.git", "/w/modules/x/.git"].map(Path::new));
     }
 
     #[test]
