@@ -8,9 +8,9 @@
 pub struct EventHeader {
     /// The session whose task was refused.
     pub session: u32,
-    /// The thread, as the initial pid namespace numbers it.
+    /// The thread, as the supervisor's pid namespace numbers it. 0: it does not know it.
     pub pid: u32,
-    /// Its process, as the initial pid namespace numbers it.
+    /// Its process, numbered alike.
     pub tgid: u32,
     /// `s_dev` of the file system that the names are relative to, in the kernel's own encoding.
     pub dev: u32,

@@ -17,7 +17,7 @@ pub mod zone;
 pub use event::EventHeader;
 pub use identity::{Id, NameKey, ObjectKey};
 pub use mark::Below;
-pub use member::{Common, Guarded, Member, Request, Tally};
+pub use member::{Common, Guarded, Member, PidNamespace, Request, Tally};
 pub use offsets::{KernelFacts, Offsets};
 pub use rule::RuleId;
 pub use verdict::Verdict;

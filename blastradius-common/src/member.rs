@@ -94,12 +94,24 @@ impl Guarded {
 pub struct Common {
     /// The address of the mount namespace that the session started in; 0: not known, and every one is taken for it.
     pub namespace: u64,
+    /// The supervisor's pid namespace, in whose numbers it is told of tasks.
+    pub pids: PidNamespace,
     /// [`Common::POWER`].
     pub rules: u64,
     /// When the session last changed mode or owner of something of the system, in nanoseconds since boot.
     pub burst_last: u64,
     /// How many such changes there were without a pause.
     pub burst: u64,
+}
+
+/// A pid namespace, as the kernel side finds it again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct PidNamespace {
+    /// Its address; 0: not known.
+    pub address: u64,
+    /// How many lie around it.
+    pub level: u64,
 }
 
 impl Common {
@@ -117,7 +129,8 @@ pub enum Request {
     Identify = 2,
     /// Takes back an [`Request::Arm`] that no fork consumed.
     Disarm = 3,
-    /// The calling process is a supervisor, of the session whose number is the word (0: of none): no guarded task may kill it or look into it, and its mount namespace is the session's.
+    /// The calling process is a supervisor, of the session whose number is the word (0: of none): no guarded task may kill it or look into it, its mount namespace is the session's,
+    /// and it is told of tasks in the numbers of its pid namespace.
     Protect = 4,
     /// The next task that this one signals is what the order with the given token is about.
     Probe = 5,
@@ -139,7 +152,7 @@ pub struct Tally {
 const _: () = assert!(size_of::<Member>() == 8);
 const _: () = assert!(size_of::<Tally>() == 16);
 const _: () = assert!(size_of::<Guarded>() == 32);
-const _: () = assert!(size_of::<Common>() == 32);
+const _: () = assert!(size_of::<Common>() == 48);
 
 #[cfg(test)]
 mod tests {

@@ -59,6 +59,12 @@ offsets! {
     binprm_file: "linux_binprm" "file",
     task_pid: "task_struct" "pid",
     task_tgid: "task_struct" "tgid",
+    task_leader: "task_struct" "group_leader",
+    task_thread_pid: "task_struct" "thread_pid",
+    pid_level: "pid" "level",
+    pid_numbers: "pid" "numbers",
+    upid_nr: "upid" "nr",
+    upid_namespace: "upid" "ns",
     task_nsproxy: "task_struct" "nsproxy",
     nsproxy_mounts: "nsproxy" "mnt_ns",
     mount_sb: "vfsmount" "mnt_sb",
@@ -86,6 +92,8 @@ pub struct KernelFacts {
     pub rename_has_flags: u32,
     /// Bytes of `struct inode`: overlayfs keeps the upper object of an inode of its own right behind it.
     pub inode_bytes: u32,
+    /// Bytes of `struct upid`: a task has one for each pid namespace that it lies in.
+    pub upid_bytes: u32,
     /// 1 where `vfs_mkdir` returns a dentry or an error pointer (since 6.15) and not an error number.
     pub mkdir_returns_dentry: u32,
     /// 1 where programs can have `bpf_loop` (since 5.17).
@@ -106,6 +114,7 @@ impl KernelFacts {
         offsets: Offsets::POISONED,
         rename_has_flags: POISON,
         inode_bytes: POISON,
+        upid_bytes: POISON,
         mkdir_returns_dentry: POISON,
         has_loop: POISON,
         dentry_type: POISON,

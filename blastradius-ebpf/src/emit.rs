@@ -11,7 +11,7 @@ use core::hint::black_box;
 use crate::{
     climb::{End, climb_with},
     kernel::{self, Access, Copied, Dentry},
-    maps::{RING_BYTES, RINGS, TALLIES},
+    maps::{self, RING_BYTES, RINGS, TALLIES},
     walk::Place,
 };
 
@@ -68,7 +68,9 @@ fn record<A: Access>(dentry: Dentry<A>, session: u32, verdict: u64) {
     // SAFETY: inside the reserved record.
     let names = unsafe { (&raw mut (*start).names).cast::<u8>() };
     let (length, cut) = copy_names(dentry, names);
-    let (pid, tgid) = kernel::current_pids();
+    // SAFETY: the map's own memory, valid until the program returns; it is written before a task of the session runs.
+    let namespace = maps::common(session).map(|common| unsafe { (*common).pids });
+    let (pid, tgid) = kernel::current_pids_in(namespace.unwrap_or_default());
     let header = EventHeader {
         session,
         pid,

@@ -11,7 +11,7 @@ use aya_ebpf::helpers::{
     bpf_get_current_comm, bpf_get_current_pid_tgid, bpf_get_current_task, bpf_ktime_get_ns,
     generated::{bpf_probe_read_kernel, bpf_probe_read_kernel_str},
 };
-use blastradius_common::{Id, KernelFacts, identity::NAME_BYTES};
+use blastradius_common::{Id, KernelFacts, PidNamespace, identity::NAME_BYTES};
 
 /// What the loader knows about the running kernel. Poisoned until it is injected.
 #[unsafe(no_mangle)]
@@ -570,6 +570,47 @@ pub fn current_mount_namespace() -> u64 {
 pub fn current_pids() -> (u32, u32) {
     let both = bpf_get_current_pid_tgid();
     (both as u32, (both >> 32) as u32)
+}
+
+/// The pid namespace that the running task lives in.
+#[inline(always)]
+pub fn current_pid_namespace() -> PidNamespace {
+    // SAFETY: the running task, and offsets of `struct task_struct` and `struct pid`; what cannot be read is zero.
+    unsafe {
+        let pid: *const u8 = Copied::field(current() as *const u8, offset!(task_thread_pid));
+        let level = u64::from(Copied::field::<u32>(pid, offset!(pid_level)));
+        PidNamespace { address: Copied::field(number_at(pid, level), offset!(upid_namespace)), level }
+    }
+}
+
+/// The running thread and its process, as that pid namespace numbers them. 0: they do not lie in it.
+#[inline(always)]
+pub fn current_pids_in(namespace: PidNamespace) -> (u32, u32) {
+    let thread = current() as *const u8;
+    // SAFETY: the running task, and an offset of `struct task_struct`; what cannot be read is zero.
+    let leader = unsafe { Copied::field(thread, offset!(task_leader)) };
+    (number_in(thread, namespace), number_in(leader, namespace))
+}
+
+/// A task has a number in the pid namespace that it lives in, and in each one around it.
+#[inline(always)]
+fn number_in(task: *const u8, namespace: PidNamespace) -> u32 {
+    // SAFETY: a task, and offsets of `struct task_struct`, `struct pid` and `struct upid`; what cannot be read is zero.
+    unsafe {
+        let pid: *const u8 = Copied::field(task, offset!(task_thread_pid));
+        let number = number_at(pid, namespace.level);
+        // A task that lives above has no number at that level: what lies there is not its own.
+        let is_deep_enough = u64::from(Copied::field::<u32>(pid, offset!(pid_level))) >= namespace.level;
+        let is_in_it = Copied::field::<u64>(number, offset!(upid_namespace)) == namespace.address;
+        if is_deep_enough && is_in_it { Copied::field(number, offset!(upid_nr)) } else { 0 }
+    }
+}
+
+/// The `struct upid` of that level.
+#[inline(always)]
+fn number_at(pid: *const u8, level: u64) -> *const u8 {
+    let bytes = fact(&KERNEL.upid_bytes) as usize * level as usize;
+    pid.wrapping_add(offset!(pid_numbers) as usize).wrapping_add(bytes)
 }
 
 /// Nanoseconds since boot, without those asleep.

@@ -97,7 +97,10 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
     } else if request == Request::Protect as u64 {
         if let Some(common) = maps::common(word as u32) {
             // SAFETY: the map's own memory, valid until the program returns; no task of the session runs yet.
-            unsafe { (*common).namespace = kernel::current_mount_namespace() };
+            unsafe {
+                (*common).namespace = kernel::current_mount_namespace();
+                (*common).pids = kernel::current_pid_namespace();
+            }
         }
         SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
     } else if request == Request::Probe as u64 {

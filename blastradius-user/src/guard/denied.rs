@@ -18,7 +18,7 @@ use crate::policy::finding::Finding;
 /// One act that the kernel refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Denied {
-    /// Its process, as the initial pid namespace numbers it.
+    /// Its process, as this one sees it; 0 where it does not.
     pub pid: libc::pid_t,
     /// The task's name.
     pub comm: String,
@@ -143,12 +143,11 @@ impl Memory {
 impl Denied {
     /// The refusal, joined with who caused it.
     pub fn refusal(&self, memory: &Memory) -> Refusal {
-        let pid = if sees_all_pids() { self.pid } else { 0 };
-        let chain = memory.chain(pid, std::process::id() as libc::pid_t);
+        let chain = memory.chain(self.pid, std::process::id() as libc::pid_t);
         let argv = chain.first().map(|offender| &*offender.argv).unwrap_or_default();
         let command = if argv.is_empty() { self.comm.clone() } else { analysis::quote_all(argv) };
-        let cwd = std::fs::read_link(format!("/proc/{pid}/cwd")).ok();
-        let cwd = cwd.or_else(|| memory.by_pid.get(&pid).map(|started| started.cwd.clone()));
+        let cwd = std::fs::read_link(format!("/proc/{}/cwd", self.pid)).ok();
+        let cwd = cwd.or_else(|| memory.by_pid.get(&self.pid).map(|started| started.cwd.clone()));
         let path = if self.truncated {
             Path::new("…").join(self.path.strip_prefix("/").unwrap_or(&self.path))
         } else {
@@ -201,12 +200,6 @@ impl Denied {
     }
 }
 
-/// Whether our pids are those of the kernel's records: only in the initial pid namespace, whose inode is fixed
-/// (PROC_PID_INIT_INO, include/linux/proc_ns.h).
-fn sees_all_pids() -> bool {
-    std::fs::read_link("/proc/self/ns/pid").is_ok_and(|link| link.as_os_str() == "pid:[4026531836]")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -232,10 +225,8 @@ mod tests {
             Started { parent: std::process::id() as i32, argv, cwd: "/home/dev".into(), offer: None },
         );
         let refusal = denied().refusal(&memory);
-        if sees_all_pids() {
-            assert_eq!(refusal.report.command, "rm photos/a.jpg");
-            assert_eq!(refusal.cwd.as_deref(), Some(Path::new("/home/dev")));
-        }
+        assert_eq!(refusal.report.command, "rm photos/a.jpg");
+        assert_eq!(refusal.cwd.as_deref(), Some(Path::new("/home/dev")));
         assert!(refusal.text().contains("/home/dev/photos/a.jpg"), "{}", refusal.text());
     }
 

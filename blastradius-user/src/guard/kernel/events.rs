@@ -24,9 +24,9 @@ use super::mounts;
 pub struct KernelRefusal {
     /// The session whose task was refused.
     pub session: u32,
-    /// The thread, as the initial pid namespace numbers it.
+    /// The thread, as the supervisor's pid namespace numbers it. 0: it does not know it.
     pub pid: u32,
-    /// Its process, as the initial pid namespace numbers it.
+    /// Its process, numbered alike.
     pub tgid: u32,
     /// The task's name (`comm`), lossy.
     pub comm: String,

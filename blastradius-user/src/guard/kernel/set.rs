@@ -346,6 +346,7 @@ fn facts(btf: &Btf) -> Result<KernelFacts, BtfError> {
         offsets,
         rename_has_flags: rename_has_flags.into(),
         inode_bytes: btf.size("inode")?,
+        upid_bytes: btf.size("upid")?,
         mkdir_returns_dentry: mkdir_returns_dentry.into(),
         has_loop: programs::has_loop(btf).into(),
         dentry_type: btf.structure("dentry")?,
