@@ -81,7 +81,6 @@ fn pip_installs_upgrades_and_removes_for_the_whole_machine() {
 }
 
 #[test]
-#[ignore = "a false alarm that is known: pip tries to remove the directory of commands, which is not empty, and the refusal is told"]
 fn pip_upgrades_a_command_of_the_whole_machine() {
     if !can(&[PYTHON[0], PYTHON[1], Need::Guest]) {
         return;
