@@ -57,6 +57,10 @@ pub fn refusal_of_no_object(member: Member, operation: Operation, rule: u16) {
 fn record<A: Access>(dentry: Dentry<A>, session: u32, verdict: u64) {
     let tally = TALLIES.get_ptr_mut(&session);
     count(tally, |tally| &mut tally.refused);
+    // SAFETY: the map's own memory, valid until the program returns; it is written before a task of the session runs.
+    let namespace = maps::common(session).map(|common| unsafe { (*common).pids });
+    // Before the climb, of which an old verifier sees many ends and follows each one to the end of the program.
+    let (pid, tgid) = kernel::current_pids_in(namespace.unwrap_or_default());
     // SAFETY: the inner map is only handed to helpers, and stays alive until the program returns (RCU).
     let Some(ring) = (unsafe { RINGS.get(&session) }) else { return };
     let ring: &RingBuf<Record, RING_BYTES> = ring;
@@ -68,9 +72,6 @@ fn record<A: Access>(dentry: Dentry<A>, session: u32, verdict: u64) {
     // SAFETY: inside the reserved record.
     let names = unsafe { (&raw mut (*start).names).cast::<u8>() };
     let (length, cut) = copy_names(dentry, names);
-    // SAFETY: the map's own memory, valid until the program returns; it is written before a task of the session runs.
-    let namespace = maps::common(session).map(|common| unsafe { (*common).pids });
-    let (pid, tgid) = kernel::current_pids_in(namespace.unwrap_or_default());
     let header = EventHeader {
         session,
         pid,

@@ -589,7 +589,9 @@ pub fn current_pids_in(namespace: PidNamespace) -> (u32, u32) {
     let thread = current() as *const u8;
     // SAFETY: the running task, and an offset of `struct task_struct`; what cannot be read is zero.
     let leader = unsafe { Copied::field(thread, offset!(task_leader)) };
-    (number_in(thread, namespace), number_in(leader, namespace))
+    let mut numbers = [number_in(thread, namespace).into(), number_in(leader, namespace).into()];
+    forget(&mut numbers);
+    (numbers[0] as u32, numbers[1] as u32)
 }
 
 /// A task has a number in the pid namespace that it lives in, and in each one around it.
