@@ -1,6 +1,6 @@
 //! Is the pinned version here?
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -37,28 +37,40 @@ fn directory() -> Result<PathBuf, String> {
     Ok(base.ok_or("neither XDG_CACHE_HOME nor HOME is set")?.join("blastradius/hosts"))
 }
 
-/// One package in a directory of its own, which npm never shares with another.
+/// One package in a directory of its own, which npm never shares with another. Tests that want it at once take turns.
 fn package(cache: &Path, name: &str, package: &str, version: &str) -> Result<PathBuf, String> {
     let relative = PathBuf::from(format!("{name}-{version}"));
     let home = cache.join(&relative);
     let complete = home.join("complete");
-    if complete.exists() {
-        return Ok(relative);
+    let at = |path: &Path, error| format!("{}: {error}", path.display());
+    let turn = home.with_added_extension("lock");
+    fs::create_dir_all(cache).map_err(|error| at(cache, error))?;
+    let turn =
+        File::create(&turn).and_then(|file| file.lock().map(|()| file)).map_err(|error| at(&turn, error))?;
+    if !complete.exists() {
+        install(&home, &format!("{package}@{version}"))?;
+        fs::write(&complete, "").map_err(|error| at(&complete, error))?;
     }
-    fs::create_dir_all(&home).map_err(|error| format!("{}: {error}", home.display()))?;
-    println!("  fetching {package}@{version}");
+    drop(turn);
+    Ok(relative)
+}
+
+/// Has npm install what `wanted` names.
+fn install(home: &Path, wanted: &str) -> Result<(), String> {
+    println!("  fetching {wanted}");
+    // What an npm that was interrupted left there confuses the next.
+    let made =
+        if home.exists() { fs::remove_dir_all(home) } else { Ok(()) }.and_then(|()| fs::create_dir_all(home));
+    made.map_err(|error| format!("{}: {error}", home.display()))?;
     let done = Command::new("npm")
         .args(["install", "--no-audit", "--no-fund", "--loglevel=error", "--prefix"])
-        .arg(&home)
-        .arg(format!("{package}@{version}"))
-        .current_dir(&home)
+        .arg(home)
+        .arg(wanted)
+        .current_dir(home)
         .status();
     match done {
-        Ok(status) if status.success() => {
-            fs::write(&complete, "").map_err(|error| format!("{}: {error}", complete.display()))?;
-            Ok(relative)
-        }
-        Ok(status) => Err(format!("npm could not install {package}@{version}: {status}")),
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("npm could not install {wanted}: {status}")),
         Err(error) => Err(format!("npm cannot be run: {error}")),
     }
 }
