@@ -38,7 +38,10 @@ fn binary() -> PathBuf {
 
 fn cases() -> Vec<Incident> {
     let only = std::env::var("BLASTRADIUS_CASE").ok();
-    let mut cases = incidents::read(&tests().join("incidents/incidents.jsonl"));
+    let mut cases = match std::env::var_os("BLASTRADIUS_CASES") {
+        Some(file) => incidents::read(Path::new(&file)),
+        None => incidents::read(&tests().join("incidents/incidents.jsonl")),
+    };
     cases.retain(|case| only.as_ref().is_none_or(|only| only.split(',').any(|only| only == case.id)));
     assert!(!cases.is_empty(), "BLASTRADIUS_CASE names no case");
     cases

@@ -161,3 +161,80 @@ fn the_wrapper_keeps_too_and_says_so() {
         ground.blastradius(&["--", "git", "reset", "--hard", "-q"]).env("BLASTRADIUS_UNDO", "off").output();
     assert_eq!(off.expect("it runs").status.code(), Some(126), "what is not kept is asked about as before");
 }
+
+#[test]
+fn what_went_elsewhere_and_is_linked_from_its_old_place_comes_back_there() {
+    let ground = Ground::new();
+    ground.sh("mkdir notes; echo mine > notes/todo");
+    let elsewhere = tempfile::tempdir_in("/var/tmp").expect("a temporary directory");
+    let there = elsewhere.path().join("n");
+    ground.session(&format!("mv notes {0} && ln -s {0} notes", there.display()));
+    let said = ground.undo(&["--last", "--yes"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert!(ground.tree().join("notes").symlink_metadata().expect("there").is_dir());
+    assert_eq!(std::fs::read_to_string(ground.tree().join("notes/todo")).expect("there"), "mine\n");
+    assert_eq!(std::fs::read_to_string(there.join("todo")).expect("there"), "mine\n", "{}", said.text);
+}
+
+#[test]
+fn nothing_is_made_or_changed_behind_a_link_that_stands_where_the_tree_was() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let ground = Ground::new();
+    ground
+        .sh("mkdir sub; chmod 751 sub; echo mine > sub/f; mkdir -m 700 ../other ../other/sub; mkdir ../bare");
+    ground.session("rm -rf sub");
+    for (elsewhere, what) in [("other", "a directory of the same name"), ("bare", "nothing")] {
+        ground.sh(&format!("mv ../w ../was; ln -s {elsewhere} ../w"));
+        let said = ground.undo(&["--last", "--yes"]);
+        assert_eq!(said.code, Some(1), "{what}: {}", said.text);
+        assert!(said.text.contains("/w is a link now"), "{what}: {}", said.text);
+        ground.sh("rm ../w; mv ../was ../w");
+    }
+    let beside = |name: &str| ground.tree().join("..").join(name);
+    assert_eq!(beside("other/sub").metadata().expect("there").permissions().mode() & 0o7777, 0o700);
+    for empty in ["other/sub", "bare"] {
+        assert_eq!(std::fs::read_dir(beside(empty)).expect("there").count(), 0, "{empty}");
+    }
+    let said = ground.undo(&["--last", "--yes"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    assert!(ground.tree().join("sub/f").exists());
+}
+
+#[test]
+fn a_difference_to_what_would_wait_for_a_writer_is_shown_and_it_is_given_back() {
+    let ground = Ground::new();
+    ground.sh("echo mine > f; mkfifo -m 620 p; touch -d 2020-01-02 p");
+    let before = ground.picture();
+    ground.session("rm f p; mkfifo f");
+    let session = first_session(&ground);
+    let said = ground.undo(&[&session, "--diff"]);
+    assert!(said.code == Some(0) && said.text.contains("+mine"), "{}", said.text);
+    ground.undo(&[&session, "--yes"]);
+    assert_eq!(ground.picture(), before);
+    let said = ground.undo(&[&session, "--dry-run"]);
+    assert!(said.text.contains("as it was"), "it is not given back for ever: {}", said.text);
+}
+
+#[test]
+fn a_name_outside_the_tree_that_shares_a_file_has_its_content_again_too() {
+    let ground = Ground::new();
+    ground.sh("echo mine > f; ln f ../outside; echo other > g; ln g ../apart");
+    ground.session(": > f; rm g; echo new > g");
+    let said = ground.undo(&["--last", "--yes"]);
+    assert_eq!(said.code, Some(0), "{}", said.text);
+    let content = |name: &str| std::fs::read_to_string(ground.tree().join(name)).expect("there");
+    for (name, expected) in
+        [("f", "mine\n"), ("../outside", "mine\n"), ("g", "other\n"), ("../apart", "other\n")]
+    {
+        assert_eq!(content(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_path_of_which_nothing_was_kept_is_said_to_be_none() {
+    let ground = Ground::new();
+    ground.sh("echo mine > f");
+    ground.session("rm f");
+    let said = ground.undo(&["--last", "--dry-run", "other"]);
+    assert!(said.text.contains("nothing was kept"), "{}", said.text);
+}

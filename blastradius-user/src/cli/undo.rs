@@ -1,6 +1,7 @@
 //! `blastradius undo`: what was destroyed inside scope is taken back.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -99,7 +100,7 @@ fn act(args: Args) -> Result<bool> {
     };
     let paths = paths.iter().map(|path| absolute(path)).collect::<Result<Vec<_>>>()?;
     let to = args.to.as_deref().map(absolute).transpose()?;
-    Undo { store: &store, state: &state, args: &args, paths, to }.take_back(&chosen)
+    Undo { store: &store, state: &state, args: &args, paths, to, ways: Ways::default() }.take_back(&chosen)
 }
 
 /// Absolute, with the links of the directory resolved and the last name as it is: it may be gone, or a link.
@@ -196,6 +197,7 @@ struct Undo<'a> {
     paths: Vec<PathBuf>,
     /// Where to instead of in place.
     to: Option<PathBuf>,
+    ways: Ways,
 }
 
 impl Undo<'_> {
@@ -251,11 +253,21 @@ impl Undo<'_> {
         !self.args.gone || matches!(now, Now::Gone | Now::Emptied)
     }
 
+    /// How an object differs from what was kept. Behind a link that stands in a directory's place lies another one.
+    fn now(&self, entry: &Entry, at: &Path, offer: &Offer, reader: &Reader) -> Option<Now> {
+        if self.is_cut_off(at, offer) { Some(Now::Gone) } else { compare(entry, at, reader) }
+    }
+
+    fn is_cut_off(&self, path: &Path, offer: &Offer) -> bool {
+        let roots = self.to.as_ref().map_or(&*offer.roots, std::slice::from_ref);
+        path.parent().is_some_and(|parent| self.ways.are_blocked(parent, roots))
+    }
+
     fn kept(&self, offer: &Offer, reader: &Reader) -> Vec<Action> {
         let entries = offer.entries.iter().filter(|(path, _)| self.is_meant(path));
         let action = |(path, entry): (&PathBuf, &Entry)| {
             let path = self.place(path, offer);
-            let now = compare(entry, &path, reader)?;
+            let now = self.now(entry, &path, offer, reader)?;
             self.wants(now).then(|| Action { path, now, source: Source::Kept(entry.clone()) })
         };
         entries.filter_map(action).collect()
@@ -271,7 +283,7 @@ impl Undo<'_> {
         let later = offer.later.iter().filter(|(path, entry)| self.is_meant(path) && !moved(entry));
         let action = |(path, entry): (&PathBuf, &Entry)| {
             let path = self.place(path, offer);
-            let now = compare(entry, &path, reader)?;
+            let now = self.now(entry, &path, offer, reader)?;
             let lost = matches!(now, Now::Gone | Now::Emptied) && !known.contains(&*path);
             lost.then(|| Action { path, now, source: Source::Kept(entry.clone()) })
         };
@@ -294,6 +306,7 @@ impl Undo<'_> {
             for Held { path, staged, mtime } in held {
                 let path = self.place(&path, offer);
                 let now = match fs::symlink_metadata(&path) {
+                    _ if self.is_cut_off(&path, offer) => Now::Gone,
                     Err(_) => Now::Gone,
                     Ok(meta) if meta.is_file() && meta.len() == 0 => Now::Emptied,
                     Ok(_) => Now::Changed,
@@ -327,7 +340,13 @@ impl Undo<'_> {
             }
         }
         if actions.is_empty() && steps.is_empty() {
-            println!("everything that was kept is as it was");
+            match &self.paths[..] {
+                [] => println!("everything that was kept is as it was"),
+                paths => {
+                    let names: Vec<String> = paths.iter().map(|path| named(path)).collect();
+                    println!("of {} nothing was kept, or it is as it was", names.join(", "));
+                }
+            }
         }
     }
 
@@ -344,7 +363,9 @@ impl Undo<'_> {
                 }
                 Source::Staged(file, _) => file.clone(),
             };
-            let now = if action.now == Now::Gone { Path::new("/dev/null") } else { &action.path };
+            // A link would lead elsewhere, and a FIFO has nothing to compare with, and would wait.
+            let is_file = fs::symlink_metadata(&action.path).is_ok_and(|meta| meta.is_file());
+            let now = if is_file && action.now != Now::Gone { &action.path } else { Path::new("/dev/null") };
             let label = named(&action.path);
             let status = Command::new("diff")
                 .args([
@@ -483,6 +504,26 @@ fn in_the_way(path: &Path, roots: &[PathBuf]) -> Option<PathBuf> {
         .take_while(below)
         .find(|dir| fs::symlink_metadata(dir).is_ok_and(|meta| !meta.is_dir()))
         .map(Path::to_owned)
+}
+
+/// Which directories something else stands in the way of. Asked for each object, so what is known is kept.
+#[derive(Default)]
+struct Ways(RefCell<HashMap<PathBuf, bool>>);
+
+impl Ways {
+    /// Whether a link or a file stands where this directory or one above it was, below a root.
+    fn are_blocked(&self, directory: &Path, roots: &[PathBuf]) -> bool {
+        if !roots.iter().any(|root| directory.starts_with(root) && directory != root) {
+            return false;
+        }
+        if let Some(known) = self.0.borrow().get(directory) {
+            return *known;
+        }
+        let here = fs::symlink_metadata(directory).is_ok_and(|meta| !meta.is_dir());
+        let blocked = here || directory.parent().is_some_and(|parent| self.are_blocked(parent, roots));
+        self.0.borrow_mut().insert(directory.to_owned(), blocked);
+        blocked
+    }
 }
 
 /// A directory of the store that goes when we are done.

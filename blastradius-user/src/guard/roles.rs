@@ -6,12 +6,13 @@
 
 use std::collections::HashSet;
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::kernel::Role;
+use crate::system::regular;
 
 /// A program with a role.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +117,7 @@ impl Roll {
 /// Whether the file is executed itself. Who executes a script is its interpreter, which runs everybody's scripts.
 fn is_executable_image(path: &Path) -> bool {
     let mut magic = [0; 4];
-    File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
+    regular::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == *b"\x7fELF"
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use crate::hosts::install::{self, Change as Edit};
 use crate::hosts::table::{HOSTS, Host};
 use crate::policy::Policy;
 use crate::policy::digest::sha256;
-use crate::system::System;
+use crate::system::{System, regular};
 
 /// Policy files are short; what is longer is none, and is compared by its size.
 const LONGEST: u64 = 1 << 20;
@@ -146,13 +146,17 @@ fn held(path: &Path) -> Held {
     let Ok(meta) = path.symlink_metadata() else { return Held::Nothing };
     if meta.is_symlink() {
         let target = std::fs::read_link(path).unwrap_or_default();
-        let content = std::fs::read(path).map(|content| sha256(&content)).unwrap_or_default();
+        // It may lead to what never ends, or to more than we hold.
+        let is_short = path.metadata().is_ok_and(|meta| meta.len() <= LONGEST);
+        let content =
+            is_short.then(|| regular::read(path).map(|content| sha256(&content)).unwrap_or_default());
+        let content = content.unwrap_or_default();
         return Held::Other(format!("{} {content}", target.display()));
     }
     if !meta.is_file() || meta.len() > LONGEST {
         return Held::Other(format!("{:?} {}", meta.file_type(), meta.len()));
     }
-    match std::fs::read(path) {
+    match regular::read(path) {
         Ok(content) => Held::File(sha256(&content)),
         Err(error) => Held::Other(error.to_string()),
     }

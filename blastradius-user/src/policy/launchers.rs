@@ -2,14 +2,17 @@
 //!
 //! What npm and pip install is zone *state*, and with it goes the command that starts it: a link or a short script in a directory of
 //! programs, which the next upgrade replaces. Such a command is known by what it belongs to, never by its own words: a link by where it
-//! leads, a script by the package that says it is its.
+//! leads, a script by the package that says it is its. A person puts links and scripts into the same directories: a link that leads out
+//! of the prefix (to a toolchain, to what was just built) was made by hand, and a script that is not as the package recorded it was
+//! rewritten by hand.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::shell::world::{Kind, Platform, World};
 
-use super::paths::one_name;
+use super::digest::sha256;
+use super::paths::{normalise, one_name, starts_with};
 use super::resolve::{Last, resolve};
 
 /// Where such commands lie: below a home, and on the system. Beside each, `../lib` holds the packages.
@@ -20,6 +23,9 @@ const OF_THE_SYSTEM: &[&str] = &["/usr/local/bin", "/usr/bin"];
 const ENTRY_LIMIT: usize = 4096;
 /// How large a package's list of its commands is at most.
 const LIST_LIMIT: usize = 64 << 10;
+/// How large its record of all its files is at most, and a command.
+const RECORD_LIMIT: usize = 4 << 20;
+const COMMAND_LIMIT: usize = 64 << 10;
 
 /// A command, and what it belongs to, which may or may not be state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +51,15 @@ pub(super) fn launchers(world: &dyn World, directories: &[PathBuf]) -> Vec<Launc
         .collect()
 }
 
+/// Links to somewhere else in the prefix: `../lib/node_modules/…`, `../share/pipx/…`.
 fn links<'w>(world: &'w dyn World, directory: &'w Path) -> impl Iterator<Item = Launcher> + 'w {
+    let prefix = directory.parent().unwrap_or(directory);
     let entries = world.read_dir(directory, ENTRY_LIMIT).unwrap_or_default();
     entries.into_iter().filter(|(_, kind)| *kind == Kind::Link).filter_map(move |(name, _)| {
         let path = directory.join(name);
         let target = world.read_link(&path)?;
         let package = resolve(world, directory, &target, Last::Followed).path;
-        Some(Launcher { path, package })
+        starts_with(world.platform(), &package, prefix).then_some(Launcher { path, package })
     })
 }
 
@@ -69,11 +77,19 @@ fn scripts<'w>(world: &'w dyn World, directory: &'w Path) -> impl Iterator<Item 
         .flat_map(move |python| below(&python, |name| matches!(name, "site-packages" | "dist-packages")));
     let packages = sites.flat_map(move |site| below(&site, |name| name.ends_with(".dist-info")));
     packages.flat_map(move |package| {
-        let list = world.read_file(&package.join("entry_points.txt"), LIST_LIMIT).unwrap_or_default();
-        commands(&String::from_utf8_lossy(&list))
-            .into_iter()
-            .map(|name| Launcher { path: directory.join(name), package: package.clone() })
-            .collect::<Vec<_>>()
+        let read = |name: &str, limit| world.read_file(&package.join(name), limit).unwrap_or_default();
+        let list = read("entry_points.txt", LIST_LIMIT);
+        let names = commands(&String::from_utf8_lossy(&list));
+        let record = if names.is_empty() { Vec::new() } else { read("RECORD", RECORD_LIMIT) };
+        let recorded = recorded(&String::from_utf8_lossy(&record), package.parent().unwrap_or(&package));
+        let as_recorded = |path: &PathBuf| {
+            let digest = recorded.iter().find(|(file, _)| file == path).map(|(_, digest)| digest);
+            digest.is_some_and(|digest| {
+                world.read_file(path, COMMAND_LIMIT).is_some_and(|content| sha256(&content) == *digest)
+            })
+        };
+        let paths = names.into_iter().map(|name| directory.join(name)).filter(as_recorded);
+        paths.map(|path| Launcher { path, package: package.clone() }).collect::<Vec<_>>()
     })
 }
 
@@ -90,6 +106,43 @@ fn commands(list: &str) -> Vec<String> {
         }
     }
     names
+}
+
+/// What a package's `RECORD` says of files outside of the site directory: their paths, and their SHA-256 in hexadecimal.
+fn recorded(record: &str, site: &Path) -> Vec<(PathBuf, String)> {
+    let outside = record.lines().filter(|line| line.starts_with("../"));
+    outside
+        .filter_map(|line| {
+            let mut fields = line.split(',');
+            let path = normalise(&site.join(fields.next()?));
+            Some((path, hex_of_base64(fields.next()?.strip_prefix("sha256=")?)?))
+        })
+        .collect()
+}
+
+/// Base64 with the alphabet for file names, unpadded, as hexadecimal digits.
+fn hex_of_base64(text: &str) -> Option<String> {
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    let mut hex = String::new();
+    for letter in text.bytes() {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'-' => 62,
+            b'_' => 63,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        while held >= 4 {
+            held -= 4;
+            hex.push(char::from_digit(bits >> held & 15, 16)?);
+        }
+    }
+    // What is left over are zeros that fill the last letter.
+    hex.truncate(hex.len() & !1);
+    Some(hex)
 }
 
 fn is_name(name: &str) -> bool {
@@ -116,14 +169,23 @@ mod tests {
             .link("/usr/local/bin/left", "../lib/node_modules/left/cli.js")
             .file("/opt/own/tool", "")
             .link("/usr/local/bin/own", "/opt/own/tool")
-            .link("/usr/local/bin/dangling", "/usr/local/nowhere");
+            .link("/usr/local/bin/dangling", "/usr/local/nowhere")
+            .file("/usr/bin/rustup", "")
+            .file("/home/dev/.rustup/toolchains/own/bin/rustc", "")
+            .link("/home/dev/.local/bin/my-rustc", "../../.rustup/toolchains/own/bin/rustc");
         for base in ["/usr/local", "/home/dev/.local"] {
             let package = format!("{base}/lib/python3.11/site-packages/tool-1.0.dist-info");
-            let list =
-                "[console_scripts]\ntool = tool:main\n../lib/x = tool:x\n\n[other]\nhand = tool:hand\n";
+            let list = "[console_scripts]\ntool = tool:main\nmine = tool:mine\n../lib/x = tool:x\n\n[other]\nhand = tool:hand\n";
+            // `printf '#!/usr/bin/python3\n' | openssl dgst -sha256 -binary | basenc --base64url`
+            let digest = "sha256=ruULPQI7A5xxFhCYlc2-Yak7eGnabqCYTahYYvxbPtc";
+            let record = format!(
+                "tool/__init__.py,sha256=x,1\n../../../bin/tool,{digest},19\n../../../bin/mine,{digest},19\n"
+            );
             world = world
                 .file(&format!("{package}/entry_points.txt"), list)
+                .file(&format!("{package}/RECORD"), &record)
                 .file(&format!("{base}/bin/tool"), "#!/usr/bin/python3\n")
+                .file(&format!("{base}/bin/mine"), "#!/bin/sh\nexec /opt/own/tool\n")
                 .file(&format!("{base}/bin/hand"), "#!/usr/bin/python3\nfrom tool import main\n");
         }
         world
@@ -147,7 +209,11 @@ mod tests {
         for command in ["own", "dangling", "hand", "other"] {
             assert_eq!(zone(&world, &format!("/usr/local/bin/{command}")), Zone::System, "{command}");
         }
-        assert_eq!(zone(&world, "/home/dev/.local/bin/hand"), Zone::Config);
+        for command in ["hand", "mine", "my-rustc"] {
+            assert_eq!(zone(&world, &format!("/home/dev/.local/bin/{command}")), Zone::Config, "{command}");
+        }
+        assert_eq!(zone(&world, "/home/dev/.rustup/toolchains/own/bin/rustc"), Zone::State);
+        assert_eq!(zone(&world, "/usr/local/bin/mine"), Zone::System);
         assert_eq!(zone(&world, "/usr/local/lib/x"), Zone::System);
         assert_eq!(zone(&world, "/usr/local/bin"), Zone::System);
     }

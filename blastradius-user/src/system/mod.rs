@@ -8,6 +8,7 @@ pub mod approvals;
 mod ask;
 mod git;
 mod mounts;
+pub mod regular;
 pub(crate) mod state;
 pub(crate) mod users;
 
@@ -195,15 +196,12 @@ impl World for System {
 
     fn read_file(&self, path: &Path, limit: usize) -> Option<Vec<u8>> {
         let path = self.here(path);
-        // Looked at before it is opened: opening a fifo would wait for a writer.
-        let about = fs::metadata(&path).ok()?;
-        if !about.is_file() {
-            return None;
-        }
+        let file = regular::open(&path).ok()?;
+        let about = file.metadata().ok()?;
         // With room for more than it holds, the end is found with one read more; std would try with small ones.
         let size = usize::try_from(about.len()).unwrap_or(limit).min(limit);
         let mut content = Vec::with_capacity(size.saturating_add(64));
-        fs::File::open(&path).ok()?.take(limit as u64 + 1).read_to_end(&mut content).ok()?;
+        file.take(limit as u64 + 1).read_to_end(&mut content).ok()?;
         (content.len() <= limit).then_some(content)
     }
 

@@ -49,6 +49,7 @@
 //! | [`session`] | how does keeping begin? |
 //! | [`advise`] | what does a verdict become when something is kept? |
 //! | [`plan`], [`restore`], [`past`] | what can be given back, and how? |
+//! | [`pinned`] | how is a directory reached without a link? |
 //! | [`retention`] | what is let go of? |
 
 pub mod advise;
@@ -62,6 +63,7 @@ pub mod name;
 pub mod object;
 pub mod pack;
 pub mod past;
+pub mod pinned;
 pub mod plan;
 pub mod predict;
 pub mod repository;

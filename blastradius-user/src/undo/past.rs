@@ -15,9 +15,11 @@ use std::process::{Command, Output, Stdio};
 
 use super::index::{Index, IndexEntry};
 use super::object::{Body, Entry};
+use super::pinned::is_direct;
 use super::repository::object_files;
 use super::set::Repository;
 use super::store::{Reader, Store};
+use crate::system::regular;
 
 /// The kept state of one repository: the first word on each ref and the index, and all that was ever in a reflog.
 pub struct Past<'a> {
@@ -214,16 +216,17 @@ impl<'a> Past<'a> {
     }
 
     fn current_refs(&self) -> BTreeMap<String, String> {
-        let mut refs = fs::read_to_string(self.common_dir().join("packed-refs"))
+        let mut refs = regular::read_to_string(&self.common_dir().join("packed-refs"))
             .map(|text| packed_refs(&text).collect())
             .unwrap_or_else(|_| BTreeMap::new());
         let mut todo = vec![self.common_dir().join("refs")];
         while let Some(path) = todo.pop() {
-            if path.is_dir() {
+            // Not through a link, which may lead to where it lies.
+            if fs::symlink_metadata(&path).is_ok_and(|meta| meta.is_dir()) {
                 todo.extend(
                     fs::read_dir(&path).into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path())),
                 );
-            } else if let (Some(name), Ok(value)) = (self.ref_name(&path), fs::read_to_string(&path)) {
+            } else if let (Some(name), Ok(value)) = (self.ref_name(&path), regular::read_to_string(&path)) {
                 refs.insert(name, value.trim().to_owned());
             }
         }
@@ -289,7 +292,7 @@ impl<'a> Past<'a> {
     fn head(&self, now: &BTreeMap<String, String>) -> Option<Step> {
         let path = self.git_dir().join("HEAD");
         let kept = self.text(self.files.get(&path)?);
-        let current = fs::read_to_string(&path).unwrap_or_default();
+        let current = regular::read_to_string(&path).unwrap_or_default();
         let leads = match current.trim().strip_prefix("ref: ") {
             Some(branch) => now.contains_key(branch),
             None => !current.trim().is_empty(),
@@ -299,7 +302,7 @@ impl<'a> Past<'a> {
 
     /// The lines of a reflog that were kept and those that are there now; `None`: nothing was lost.
     fn merged_log(&self, path: &Path) -> Option<Vec<u8>> {
-        let now = fs::read(path).unwrap_or_default();
+        let now = regular::read(path).unwrap_or_default();
         let states = self.logs.get(path)?.iter().map(|entry| self.bytes(entry)).chain([now.clone()]);
         // Lines may be there twice (two resets in a second), so they are counted.
         let mut known: BTreeMap<Vec<u8>, usize> = BTreeMap::new();
@@ -323,7 +326,7 @@ impl<'a> Past<'a> {
     /// The stash on top, once its reflog is whole again.
     fn top_of_stash(&self) -> Option<String> {
         let path = self.common_dir().join("logs/refs/stash");
-        let log = self.merged_log(&path).or_else(|| fs::read(&path).ok())?;
+        let log = self.merged_log(&path).or_else(|| regular::read(&path).ok())?;
         let last = log.split(|byte| *byte == b'\n').rfind(|line| !line.is_empty())?.to_vec();
         String::from_utf8_lossy(&last).split(' ').nth(1).map(str::to_owned)
     }
@@ -331,11 +334,11 @@ impl<'a> Past<'a> {
     /// The index is gone; or HEAD is where it was (or will be), and the index is not.
     fn is_index_lost(&self, steps: &[Step]) -> bool {
         let Some(index) = &self.index else { return false };
-        let Ok(now) = fs::read(index.path.path()) else { return true };
+        let Ok(now) = regular::read(index.path.path()) else { return true };
         let moved = steps.iter().any(|step| matches!(step, Step::Head(_) | Step::Ref(..) | Step::Directory));
         let kept_head =
             self.files.get(&self.git_dir().join("HEAD")).map(|entry| self.text(entry)).unwrap_or_default();
-        let current = fs::read_to_string(self.git_dir().join("HEAD")).unwrap_or_default();
+        let current = regular::read_to_string(&self.git_dir().join("HEAD")).unwrap_or_default();
         let tip = kept_head.trim().strip_prefix("ref: ").and_then(|branch| self.refs.get(branch));
         let tip_now =
             kept_head.trim().strip_prefix("ref: ").and_then(|branch| self.current_refs().remove(branch));
@@ -353,6 +356,12 @@ impl<'a> Past<'a> {
     /// Gives the repository's state back. Returns what failed and why.
     pub fn apply(&self, steps: &[Step]) -> Vec<(String, io::Error)> {
         let mut failed = Vec::new();
+        for directory in [self.git_dir(), self.common_dir()] {
+            if !is_direct(directory) {
+                let error = io::Error::other("it is reached through a link now; nothing was done");
+                return vec![(directory.display().to_string(), error)];
+            }
+        }
         for step in steps {
             if let Err(error) = self.take(step, steps.contains(&Step::Directory)) {
                 failed.push((step.line(), error));

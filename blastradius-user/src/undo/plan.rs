@@ -12,6 +12,7 @@ use super::object::{Body, Entry, Part, Stamp};
 use super::set::{Occasion, Repository, SessionFiles, Set};
 use super::store::{Reader, Store};
 use super::xattr::{self, is_peoples};
+use crate::system::regular;
 
 /// What stands in an object's place now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -139,7 +140,7 @@ pub fn compare(entry: &Entry, at: &Path, reader: &Reader) -> Option<Now> {
             return Some(Now::Emptied);
         }
         Body::File(_) | Body::Clone(_) if meta.len() != entry.stamp.size => false,
-        Body::File(pieces) => File::open(at).is_ok_and(|file| {
+        Body::File(pieces) => regular::open(at).is_ok_and(|file| {
             let equal = pieces.iter().all(|piece| {
                 let mut now = vec![0; piece.length as usize];
                 file.read_exact_at(&mut now, piece.at).is_ok() && Digest::of(&now) == piece.blob
@@ -189,7 +190,7 @@ fn has_xattrs(entry: &Entry, at: &Path) -> bool {
 }
 
 fn same_content(kept: &File, at: &Path) -> bool {
-    let Ok(now) = File::open(at) else { return false };
+    let Ok(now) = regular::open(at) else { return false };
     let (mut left, mut right) = (vec![0; 1 << 20], vec![0; 1 << 20]);
     let mut offset = 0;
     loop {

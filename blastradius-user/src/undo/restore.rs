@@ -3,8 +3,8 @@
 //! Beside its name, then in its place: whoever looks sees what was there or what was kept, and a kill at any moment leaves
 //! one of both. Never through a link that stands where a directory was.
 
-use std::collections::HashMap;
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
+use std::collections::{HashMap, HashSet};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
@@ -16,6 +16,7 @@ use nix::sys::time::TimeSpec;
 
 use super::clone::reflink;
 use super::object::{Body, Entry};
+use super::pinned::Pinned;
 use super::plan::Now;
 use super::store::Reader;
 use super::xattr;
@@ -50,12 +51,14 @@ pub struct Restorer<'a> {
     roots: &'a [PathBuf],
     /// The first name that a hard-linked file got, by device and inode.
     links: HashMap<(u64, u64), PathBuf>,
+    /// The directory in which the last object went, which is often that of the next.
+    last: Option<(PathBuf, Pinned)>,
 }
 
 impl<'a> Restorer<'a> {
     /// Gives back below these roots.
     pub fn new(reader: &'a Reader, roots: &'a [PathBuf]) -> Self {
-        Self { reader, roots, links: HashMap::new() }
+        Self { reader, roots, links: HashMap::new(), last: None }
     }
 
     /// A file that is as it was, and under which name: what shared its inode shares it again.
@@ -74,13 +77,15 @@ impl<'a> Restorer<'a> {
         let (mut directories, others): (Vec<&Action>, Vec<&Action>) = actions.iter().partition(is_directory);
         directories.sort_by(|left, right| left.path.cmp(&right.path));
         let mut failed = Vec::new();
+        let mut missing: HashSet<&Path> = HashSet::new();
         for action in directories.iter().copied().chain(others) {
             if let Err(error) = self.one(action) {
                 failed.push((action.path.clone(), error));
+                missing.insert(&action.path);
             }
         }
         // Innermost first, and after their content: both change a directory's times, and a mode may close it.
-        for action in directories.iter().rev() {
+        for action in directories.iter().rev().filter(|action| !missing.contains(&*action.path)) {
             if let Source::Kept(entry) = &action.source
                 && let Err(error) = finish_directory(&action.path, entry, action.now)
             {
@@ -91,8 +96,7 @@ impl<'a> Restorer<'a> {
     }
 
     fn one(&mut self, action: &Action) -> io::Result<()> {
-        let path = &action.path;
-        self.make_room(path)?;
+        let path = &self.way(&action.path)?;
         match &action.source {
             Source::Staged(from, mtime) => staged(from, path, *mtime),
             Source::Kept(entry) => match &entry.body {
@@ -105,47 +109,29 @@ impl<'a> Restorer<'a> {
                 }
                 Body::Fifo => {
                     clear(path)?;
-                    let mode = nix::sys::stat::Mode::from_bits_truncate(entry.mode & 0o7777);
-                    in_place(path, |draft| Ok(nix::unistd::mkfifo(draft, mode)?))
+                    in_place(path, |draft| fifo(draft, entry))
                 }
-                Body::File(_) | Body::Clone(_) => self.file(entry, path, action.now),
+                Body::File(_) | Body::Clone(_) => self.file(entry, path, action),
             },
         }
     }
 
-    /// Makes the directories above a path. A file or link in the way has been kept by now, and goes.
-    fn make_room(&self, path: &Path) -> io::Result<()> {
-        let Some(parent) = path.parent() else { return Ok(()) };
-        if fs::canonicalize(parent).is_ok_and(|real| real == parent) {
-            return Ok(());
+    /// The way to a path that no link bends, its directories made. A file or link in their way has been kept by now, and goes.
+    fn way(&mut self, path: &Path) -> io::Result<PathBuf> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Err(io::ErrorKind::InvalidInput.into());
+        };
+        if self.last.as_ref().is_none_or(|(held, _)| held != parent) {
+            let roots = self.roots.iter().filter(|root| parent.starts_with(root));
+            let top = roots.min_by_key(|root| root.as_os_str().len());
+            self.last = Some((parent.to_owned(), Pinned::make(parent, top.map_or(parent, |root| root))?));
         }
-        let root = self
-            .roots
-            .iter()
-            .filter(|root| parent.starts_with(root))
-            .min_by_key(|root| root.as_os_str().len());
-        let top = root.map_or(parent, |root| root);
-        DirBuilder::new().recursive(true).create(top)?;
-        if fs::canonicalize(top)? != top {
-            return Err(io::Error::other(format!("{} is reached through a link now", top.display())));
-        }
-        let mut at = top.to_path_buf();
-        for name in parent.strip_prefix(top).unwrap_or(Path::new("")) {
-            at.push(name);
-            match fs::symlink_metadata(&at) {
-                Ok(meta) if meta.is_dir() => {}
-                Ok(_) => {
-                    fs::remove_file(&at)?;
-                    fs::create_dir(&at)?;
-                }
-                Err(_) => fs::create_dir(&at)?,
-            }
-        }
-        Ok(())
+        let (_, held) = self.last.as_ref().ok_or(io::ErrorKind::NotFound)?;
+        Ok(held.at(name))
     }
 
-    fn file(&mut self, entry: &Entry, path: &Path, now: Now) -> io::Result<()> {
-        if now == Now::Attributes {
+    fn file(&mut self, entry: &Entry, path: &Path, action: &Action) -> io::Result<()> {
+        if action.now == Now::Attributes {
             let file =
                 OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
             remove_other_xattrs(path, entry);
@@ -156,14 +142,24 @@ impl<'a> Restorer<'a> {
         if entry.links > 1
             && let Some(first) = self.links.get(&inode)
         {
-            return in_place(path, |draft| fs::hard_link(first, draft));
+            let (Some(parent), Some(name)) = (first.parent(), first.file_name()) else {
+                return Err(io::ErrorKind::InvalidInput.into());
+            };
+            let first = Pinned::reach(parent)?;
+            return in_place(path, |draft| fs::hard_link(first.at(name), draft));
         }
-        let draft = Draft::beside(path)?;
-        self.fill(&draft.file, entry)?;
-        attributes(&draft.file, entry)?;
-        draft.name(path)?;
+        if let Some(file) = still_shared(entry, path) {
+            file.set_len(0)?;
+            self.fill(&file, entry)?;
+            attributes(&file, entry)?;
+        } else {
+            let draft = Draft::beside(path)?;
+            self.fill(&draft.file, entry)?;
+            attributes(&draft.file, entry)?;
+            draft.name(path)?;
+        }
         if entry.links > 1 {
-            self.links.insert(inode, path.to_owned());
+            self.links.insert(inode, action.path.clone());
         }
         Ok(())
     }
@@ -199,6 +195,34 @@ impl<'a> Restorer<'a> {
             _ => self.fill(&file, entry),
         }
     }
+}
+
+/// The kept file itself, written to under this or another name, which may lie outside the tree: a copy in the place of
+/// this name would leave the other one as it is. This is the one thing that is not first made beside its name.
+fn still_shared(entry: &Entry, path: &Path) -> Option<File> {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let shared = |meta: &fs::Metadata| {
+        meta.is_file() && meta.nlink() > 1 && (meta.dev(), meta.ino()) == (entry.stamp.dev, entry.stamp.ino)
+    };
+    if entry.links < 2 || !fs::symlink_metadata(path).is_ok_and(|meta| shared(&meta)) {
+        return None;
+    }
+    let file = OpenOptions::new().read(true).write(true).custom_flags(flags).open(path).ok()?;
+    file.metadata().is_ok_and(|meta| shared(&meta)).then_some(file)
+}
+
+/// A named pipe as it was.
+fn fifo(path: &Path, entry: &Entry) -> io::Result<()> {
+    nix::unistd::mkfifo(path, nix::sys::stat::Mode::S_IRUSR)?;
+    own(path, entry);
+    // By a descriptor: chmod(2) follows links. Opened for its name alone, it waits for nobody.
+    let made = OpenOptions::new().read(true).custom_flags(libc::O_PATH | libc::O_NOFOLLOW).open(path)?;
+    let here = format!("/proc/self/fd/{}", made.as_raw_fd());
+    fs::set_permissions(here, Permissions::from_mode(entry.mode & 0o7777))?;
+    for (name, value) in &entry.xattrs {
+        let _ = xattr::write(path, &name.0, &value.0);
+    }
+    Ok(times(path, entry)?)
 }
 
 /// A file that has no name yet, or where the file system wants one, a name of its own.
@@ -288,6 +312,8 @@ fn make_directory(path: &Path) -> io::Result<()> {
 }
 
 fn finish_directory(path: &Path, entry: &Entry, now: Now) -> io::Result<()> {
+    let held = Pinned::reach(path)?;
+    let path = &held.itself();
     own(path, entry);
     remove_other_xattrs(path, entry);
     for (name, value) in &entry.xattrs {

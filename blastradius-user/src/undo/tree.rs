@@ -14,6 +14,7 @@ use super::object::Stamp;
 use crate::policy::pattern;
 use crate::policy::worktree::{self, Tie, WorkTree};
 use crate::shell::world::World;
+use crate::system::regular;
 
 /// A work tree with its index.
 #[derive(Debug)]
@@ -108,7 +109,7 @@ impl Tree {
         }
         let content = match meta.is_symlink() {
             true => fs::read_link(path).map(|target| target.into_os_string().into_vec()),
-            false => fs::read(path),
+            false => regular::read(path),
         };
         let held = content.is_ok_and(|content| blob_id(&content, self.sha256) == entry.oid);
         self.asked.borrow_mut().insert(path.to_owned(), (stamp, held));
@@ -167,14 +168,14 @@ fn read_index(work: &WorkTree) -> (Index, Option<Stamp>) {
     let stamp = stamp_of(work);
     let id_length = if is_sha256(work) { 32 } else { 20 };
     let index = stamp.and_then(|stamp| {
-        let bytes = fs::read(index_path(work)).ok()?;
+        let bytes = regular::read(&index_path(work)).ok()?;
         Index::parse(&bytes, id_length, stamp.mtime)
     });
     (index.unwrap_or_default(), stamp)
 }
 
 fn is_sha256(work: &WorkTree) -> bool {
-    let config = fs::read_to_string(work.common_dir.join("config")).unwrap_or_default();
+    let config = regular::read_to_string(&work.common_dir.join("config")).unwrap_or_default();
     config.lines().any(|line| {
         let line = line.to_ascii_lowercase();
         line.split_once('=')
@@ -195,7 +196,7 @@ fn filtered(work: &WorkTree, index: &Index) -> Vec<Filtered> {
     let texts: Vec<(Vec<u8>, String)> = top
         .into_iter()
         .chain(files)
-        .filter_map(|(path, dir)| Some((dir, fs::read_to_string(path).ok()?)))
+        .filter_map(|(path, dir)| Some((dir, regular::read_to_string(&path).ok()?)))
         .collect();
     let lines = || texts.iter().flat_map(|(dir, text)| text.lines().map(move |line| (dir, line.trim())));
     // `[attr]lfs filter=lfs` gives a set of attributes a name.

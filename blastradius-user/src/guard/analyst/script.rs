@@ -1,12 +1,13 @@
 //! Is what runs read from a file, and from which?
 
-use std::fs::File;
+use std::ffi::OsString;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use crate::guard::caller::ExecRequest;
 use crate::shell::limits::FILE_BYTES;
+use crate::system::regular;
 
 /// Where a shell's commands come from, if not from its arguments.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,17 +24,41 @@ pub(super) fn of(request: &ExecRequest) -> Option<Script> {
         let file = seen_from_here(request, &request.path);
         return has_header(&file).then_some(Script::File(file));
     }
-    // Options come before the script's name; what follows it is the script's own.
-    let mut words = request.argv.iter().skip(1);
-    let script = words.find(|word| !word.as_bytes().starts_with(b"-"));
-    let options = request.argv.iter().skip(1).take_while(|word| word.as_bytes().starts_with(b"-"));
-    let has_text =
-        options.map(|word| word.as_bytes()).any(|word| !word.starts_with(b"--") && word.contains(&b'c'));
-    match script {
+    let words = &request.argv[request.argv.len().min(1)..];
+    let options = option_words(words);
+    let has_text = words[..options]
+        .iter()
+        .map(|word| word.as_bytes())
+        .any(|word| is_cluster(word) && word.contains(&b'c'));
+    match words.get(options) {
         _ if has_text => None,
         Some(script) => Some(Script::File(seen_from_here(request, Path::new(script)))),
         None => Some(Script::Input),
     }
+}
+
+/// How many words are options: they come before the script's name, and what follows that is the script's own. Some take the
+/// next word with them (`bash -euo pipefail x.sh`).
+fn option_words(words: &[OsString]) -> usize {
+    const WITH_A_FILE: &[&[u8]] = &[b"--rcfile", b"--init-file"];
+    let mut at = 0;
+    while let Some(word) = words.get(at).map(|word| word.as_bytes()) {
+        match word {
+            b"-" | b"--" => return at + 1,
+            _ if is_cluster(word) => {
+                at += 1 + word.iter().filter(|letter| matches!(letter, b'o' | b'O')).count();
+            }
+            _ if WITH_A_FILE.contains(&word) => at += 2,
+            _ if word.starts_with(b"--") => at += 1,
+            _ => break,
+        }
+    }
+    at.min(words.len())
+}
+
+/// `-eu`, `+e`: letters of options, behind one sign.
+fn is_cluster(word: &[u8]) -> bool {
+    word.len() > 1 && matches!(word[0], b'-' | b'+') && word[1] != b'-'
 }
 
 fn seen_from_here(request: &ExecRequest, path: &Path) -> PathBuf {
@@ -52,7 +77,7 @@ fn is_shell(program: &Path) -> bool {
 /// `#!` in front.
 fn has_header(path: &Path) -> bool {
     let mut start = [0; 2];
-    let file = File::open(path).and_then(|mut file| file.read_exact(&mut start));
+    let file = regular::open(path).and_then(|mut file| file.read_exact(&mut start));
     file.is_ok() && &start == b"#!"
 }
 
@@ -76,12 +101,12 @@ impl Script {
 fn holds_a_verb(path: &Path) -> bool {
     // A script of more is not read here; the analyzer would not read it either.
     const READ_AT_MOST: u64 = FILE_BYTES as u64;
-    // A FIFO would wait for its writer, and what is read from it is gone.
-    if !path.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= READ_AT_MOST) {
+    let Ok(file) = regular::open(path) else { return false };
+    if !file.metadata().is_ok_and(|meta| meta.len() <= READ_AT_MOST) {
         return false;
     }
     let mut text = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(READ_AT_MOST).read_to_end(&mut text));
+    let read = file.take(READ_AT_MOST).read_to_end(&mut text);
     let is_verb = |word: &[u8]| VERBS.iter().any(|verb| verb.as_bytes() == word);
     read.is_ok() && (words(&text).any(is_verb) || names_a_device(&text))
 }
@@ -142,6 +167,27 @@ mod tests {
         assert_eq!(script("binary", &["binary"]), None);
         assert_eq!(script("/bin/bash", &["bash"]), Some(Script::Input));
         assert_eq!(script("/bin/bash", &["bash", "-s"]), Some(Script::Input));
+        for options in [
+            &["-euo", "pipefail"][..],
+            &["-o", "errexit", "-O", "extglob"],
+            &["+e"],
+            &["--rcfile", "/dev/null", "-x"],
+            &["--norc", "--"],
+            &["-"],
+        ] {
+            let argv = [&["bash"], options, &["x.sh", "-c", "1"]].concat();
+            assert_eq!(script("/bin/bash", &argv), file("x.sh"), "{options:?}");
+        }
+        assert_eq!(script("/bin/bash", &["bash", "-euo", "pipefail", "-c", "rm x"]), None);
+        assert_eq!(script("/bin/bash", &[]), Some(Script::Input));
+    }
+
+    #[test]
+    fn what_would_wait_for_a_writer_is_not_opened() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let fifo = dir.path().join("fifo");
+        nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRWXU).expect("made");
+        assert!(!has_header(&fifo) && !holds_a_verb(&fifo));
     }
 
     #[test]
