@@ -3,6 +3,8 @@
 
 use blastradius_common::{RuleId, Verdict};
 
+use crate::programs::databases;
+use crate::programs::options::{Grammar, flag, value};
 use crate::programs::verbs::{self, Row, Tool, harmless, row};
 use crate::programs::{Call, Machine, Program};
 
@@ -257,6 +259,7 @@ static TOOLS: &[Tool] = &[
             lost("delete", RESOURCE),
             lost("* delete", RESOURCE),
             lost("* * delete", RESOURCE),
+            lost("d1 time-travel restore", "replaces a database with what it was"),
             sent("deploy|publish|rollback", DEPLOYS),
             sent("* deploy|publish", DEPLOYS),
         ],
@@ -401,6 +404,7 @@ static TOOLS: &[Tool] = &[
             .with(&[
                 "--delete-secret-keys",
                 "--delete-secret-and-public-keys",
+                "--delete-secret-and-public-key",
                 "--delete-keys",
                 "--delete-secret-key",
                 "--delete-key",
@@ -418,11 +422,36 @@ fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
             "",
         );
     }
+    if call.name == "wrangler" {
+        sql_of_d1(call, machine);
+    }
     // `aws s3 rm help` prints a manual page.
     let asks_for_help =
         call.name == "aws" && call.args.last().is_some_and(|last| verbs::word(last) == "help");
     if !asks_for_help {
         let _spoke = verbs::read(TOOLS, call, machine);
+    }
+}
+
+/// `wrangler d1 execute DB --command SQL`, `--file FILE`.
+fn sql_of_d1(call: &Call<'_>, machine: &mut dyn Machine) {
+    static GRAMMAR: Grammar = Grammar::new(&[
+        value("", "command|file|config|env|persist-to"),
+        value("c", ""),
+        value("e", ""),
+        flag("y", "yes|local|remote|json|preview"),
+    ]);
+    let parsed = GRAMMAR.read(call.args);
+    let [d1, execute, database] = parsed.operands.as_slice() else { return };
+    // What is emulated on this machine is made again from the migrations.
+    if (&*verbs::word(d1), &*verbs::word(execute)) != ("d1", "execute") || parsed.has("local") {
+        return;
+    }
+    let place = database.source.to_string();
+    let file = parsed.value("file").cloned();
+    let texts = parsed.values("command").map(|field| field.text.clone()).collect::<Vec<_>>();
+    for text in texts.into_iter().chain(file.and_then(|file| machine.read_file(&file))) {
+        databases::sql(machine, &text, &place);
     }
 }
 

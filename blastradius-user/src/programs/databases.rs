@@ -1,12 +1,16 @@
 //! Databases: statements on the command line or on standard input that drop, truncate or empty something.
 
+use std::path::Path;
+
 use blastradius_common::{RuleId, Verdict};
 
 use crate::policy::effect::{Act, Follow};
+use crate::policy::paths::normalise;
 use crate::programs::options::{Grammar, Parsed, flag, optional, value};
 use crate::programs::verbs::{self, Row, Tool, row, word};
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts};
 use crate::shell::value::{Abstract, Field, Piece};
+use crate::shell::world::{Kind, Look};
 
 /// The programs of this family.
 pub const PROGRAMS: &[(&str, Program)] = &[
@@ -50,6 +54,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("sequelize", verb),
     ("sequelize-cli", verb),
     ("typeorm", verb),
+    ("drizzle-kit", verb),
     ("knex", verb),
     ("django-admin", verb),
     ("alembic", verb),
@@ -227,10 +232,55 @@ fn client(call: &Call<'_>, machine: &mut dyn Machine) {
     {
         texts.push(text);
     }
+    let passes = client.text_operands.is_some()
+        && parsed.operands.first().is_some_and(|file| is_passing(machine, file))
+        && !texts.iter().any(|text| leaves_database(&known_part(text)));
+    if passes {
+        return judge_passing(machine, &texts, parsed.operands.first().copied());
+    }
     let place = as_place(&parsed);
     for text in &texts {
         judge(machine, client.language, text, &place);
     }
+}
+
+/// A database in memory loses nothing, and one in scratch no more than if the file were emptied.
+fn judge_passing(machine: &mut dyn Machine, texts: &[Abstract], file: Option<&Field>) {
+    for text in texts.iter().map(known_part) {
+        shell_escapes(machine, &text);
+        written_files(machine, &text);
+        if let Some(file) = file.filter(|file| word(file) != IN_MEMORY && sql_loss(&text).is_some()) {
+            acts::path(machine, Act::Truncate, file, Follow::Last);
+        }
+    }
+}
+
+/// What sqlite3 calls a database that ends with it.
+const IN_MEMORY: &str = ":memory:";
+
+/// Whether the database is one that nobody would miss: in memory, or a file in scratch, which could be removed as well.
+/// What is reached through a link may be anybody's.
+fn is_passing(machine: &dyn Machine, file: &Field) -> bool {
+    const SCRATCH: &[&str] = &["/tmp", "/var/tmp", "/dev/shm"];
+    if word(file) == IN_MEMORY {
+        return true;
+    }
+    let Some(path) = acts::location(file, &machine.cwd()).map(|path| normalise(&path)) else { return false };
+    let Some(root) = SCRATCH.iter().find(|root| path.starts_with(root)) else { return false };
+    let mut below = path.ancestors().take_while(|above| *above != Path::new(root));
+    below.all(|part| match machine.world().look(part) {
+        Look::Absent => true,
+        Look::Found(meta) => meta.kind != Kind::Link,
+        Look::Unreadable => false,
+    })
+}
+
+/// Whether text of sqlite3 reaches beyond the database that was named: `ATTACH`, and commands that open or read another file.
+fn leaves_database(text: &str) -> bool {
+    const LEAVES: &[&str] = &[".open", ".read", ".restore", ".connection", ".cd", ".load", ".import"];
+    let commands = || text.lines().map(str::trim_start);
+    commands().any(|line| LEAVES.iter().any(|command| line.starts_with(command)))
+        || statements(text).iter().flatten().any(|word| word == "ATTACH")
 }
 
 /// `mongosh ADDRESS script.js`.
@@ -266,6 +316,11 @@ fn judge(machine: &mut dyn Machine, language: Language, text: &Abstract, place: 
     if let Some(loss) = loss {
         acts::thing(machine, RuleId::RemoteResource, loss, place.to_owned());
     }
+}
+
+/// Judges SQL that another program carries.
+pub(crate) fn sql(machine: &mut dyn Machine, text: &Abstract, place: &str) {
+    judge(machine, Language::Sql, text, place);
 }
 
 /// The text with a name for each of its holes: `DROP TABLE $T` drops whatever T is.
@@ -534,6 +589,14 @@ static TOOLS: &[Tool] = &[
         &[lost("db:drop|schema:drop|db:migrate:undo:all|migrate:rollback", DROPS)],
     ),
     tool(
+        &["drizzle-kit"],
+        &["--config", "--dialect", "--schema"],
+        &[
+            lost("push", "drops what the schema no longer names").with(&["--force"]),
+            lost("drop", "forgets a migration"),
+        ],
+    ),
+    tool(
         &["django-admin"],
         &["--settings", "--pythonpath"],
         &[
@@ -580,6 +643,9 @@ mod tests {
             "mysql -e 'delete from t;'",
             "mysql -e 'UPDATE t SET a = 1'",
             "sqlite3 data.db 'drop table t'",
+            "sqlite3 /tmp/../srv/t.db 'drop table t'",
+            "sqlite3 /tmp/t.db 'attach database x as t; drop table t.t'",
+            "sqlite3 /tmp/t.db '.open /srv/t.db' 'drop table t'",
             "sqlite3 -batch data.db 'delete from t'",
             "clickhouse-client --query 'DROP TABLE t'",
             "psql -c 'alter table t drop column c'",
@@ -603,6 +669,20 @@ mod tests {
     }
 
     #[test]
+    fn a_database_in_scratch_is_a_file_that_is_emptied() {
+        let told = |line: &str| {
+            let recorder = Recorder::default().link("/tmp/link.db", "/srv/t.db").link("/tmp/dir", "/srv");
+            recorder.call(client, line).told()
+        };
+        assert_eq!(told("sqlite3 /tmp/t.db 'drop table t'"), ["truncate /tmp/t.db"]);
+        assert_eq!(told("sqlite3 /var/tmp/../tmp/t.db 'delete from t'"), ["truncate /var/tmp/../tmp/t.db"]);
+        assert!(told("sqlite3 /tmp/t.db 'select 1'").is_empty());
+        for line in ["sqlite3 /tmp/link.db 'drop table t'", "sqlite3 /tmp/dir/t.db 'drop table t'"] {
+            assert!(told(line)[0].starts_with("[remote-resource"), "{line}: {:?}", told(line));
+        }
+    }
+
+    #[test]
     fn statements_that_read_or_choose_are_harmless() {
         for line in [
             "psql -c 'select * from t'",
@@ -618,6 +698,7 @@ mod tests {
             "mysql -u root -p",
             "sqlite3 data.db .tables",
             "sqlite3 -readonly data.db 'drop table t'",
+            "sqlite3 :memory: 'create table t(a); drop table t'",
             "mongosh --eval 'db.t.find()'",
             "mongosh --eval 'db.t.deleteMany({a: 1})'",
             "redis-cli GET FLUSHALL",
