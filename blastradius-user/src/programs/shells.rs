@@ -117,7 +117,8 @@ fn settings(parsed: &Parsed<'_>) -> String {
     settings
 }
 
-/// bash reads `$BASH_ENV` when it is not interactive, and `--rcfile` when it is; sh reads `$ENV` when it is.
+/// bash reads `$BASH_ENV` when it is not interactive, and `--rcfile` when it is, before whose prompt it runs
+/// `$PROMPT_COMMAND`; sh reads `$ENV` when it is.
 fn read_startup_files(machine: &mut dyn Machine, parsed: &Parsed<'_>, dialect: Dialect) {
     let interactive = parsed.has("i");
     let variable = match (dialect, interactive) {
@@ -131,6 +132,10 @@ fn read_startup_files(machine: &mut dyn Machine, parsed: &Parsed<'_>, dialect: D
         glob: None,
         tilde: false,
     });
+    let prompt = machine.variable("PROMPT_COMMAND").filter(|text| !text.has_hole());
+    if let Some(prompt) = prompt.filter(|_| interactive && dialect == Dialect::Bash) {
+        machine.run_text(&prompt, dialect, Vec::new(), Surroundings::default());
+    }
     let given = parsed.value("rcfile").or_else(|| parsed.value("init-file")).cloned();
     for file in from_variable.into_iter().chain(given) {
         if let Some(text) = machine.read_file(&file) {

@@ -68,10 +68,18 @@ fn crontab(call: &Call<'_>, machine: &mut dyn Machine) {
         // `(crontab -l; echo LINE) | crontab -` adds to what is there.
         return acts::print_line(machine, acts::output_word("crontab -l").text);
     }
-    if parsed.has_any(&["e", "n", "help"]) {
+    if parsed.has("e") {
+        let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| machine.variable(name));
+        if let Some(editor) = editor.filter(|text| !text.has_hole()) {
+            machine.run_text(&editor, Dialect::Posix, Vec::new(), Surroundings::default());
+        }
         return;
     }
-    if parsed.has("r") {
+    if parsed.has_any(&["n", "help"]) {
+        return;
+    }
+    let empties = parsed.operands.first().is_some_and(|file| word(file) == "/dev/null");
+    if parsed.has("r") || empties {
         acts::judged_thing(machine, SYSTEM, Verdict::Confirm, "removes every scheduled command", "crontab");
     } else if !parsed.operands.is_empty() || machine.stdin() != Input::Inherited {
         acts::judged_thing(machine, SYSTEM, Verdict::Warn, "replaces every scheduled command", "crontab");
@@ -442,6 +450,7 @@ mod tests {
             "crontab -r",
             "crontab -u bob -r",
             "crontab -ri",
+            "crontab /dev/null",
             "atrm 1",
             "grub-install /dev/sda",
             "update-grub",

@@ -33,7 +33,14 @@ pub(crate) fn environment(call: &Git<'_>, machine: &mut dyn Machine) {
             continue;
         }
         let exported = if variable.is_empty() { None } else { machine.variable(variable) };
-        let Some(text) = exported.or_else(|| call.setting(setting).cloned()) else { continue };
+        // git-var(1): what edits falls back to what every program's editor is.
+        let fallback = || {
+            let variables: &[&str] = if setting.ends_with(".editor") { &["VISUAL", "EDITOR"] } else { &[] };
+            variables.iter().find_map(|name| machine.variable(name)).filter(|text| !text.has_hole())
+        };
+        let Some(text) = exported.or_else(|| call.setting(setting).cloned()).or_else(fallback) else {
+            continue;
+        };
         let known = text.as_known();
         // A helper's name (`store`) and a switch (`true`) are no text; `!TEXT` is what git-credential runs as it is.
         let code = match (known.as_deref(), *setting) {
