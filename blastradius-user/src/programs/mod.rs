@@ -155,6 +155,10 @@ pub trait Machine {
     fn stdin(&self) -> Input;
     /// The content of a file as the text left it: written earlier in the same text, else as the world has it.
     fn read_file(&mut self, operand: &Field) -> Option<Abstract>;
+    /// The file that standard output was sent to, written anew, if it is known.
+    fn stdout_file(&self) -> Option<PathBuf> {
+        None
+    }
     /// Whether a script file that is started is looked into. Else its own exec is asked about.
     fn enters_scripts(&self) -> bool {
         true

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use crate::policy::effect::Selection;
+use crate::policy::effect::{Discard, Selection};
+use crate::policy::paths::normalise;
 use crate::programs::git::Git;
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::verbs::{as_written, prints_component, word};
@@ -96,6 +97,26 @@ pub(crate) fn diff(call: &Git<'_>, machine: &mut dyn Machine) {
         let mut names = below(Field::literal("."), true, Vec::new());
         names.selection.filter = "git diff --name-only".to_owned();
         machine.print(Input::Names(vec![names]));
+    }
+}
+
+/// git-show(1), git-cat-file(1): `git show HEAD:f > f` takes the file back as a checkout would.
+pub(crate) fn show(call: &Git<'_>, machine: &mut dyn Machine) {
+    let Some(file) = machine.stdout_file() else { return };
+    let Some(top) = call.toplevel(machine.world()) else { return };
+    let from = |name: &str| match name.strip_prefix("./").or_else(|| name.strip_prefix("../").map(|_| name)) {
+        Some(relative) => acts::location(&Field::literal(relative), &call.base),
+        None => Some(top.join(name)),
+    };
+    let place = normalise(&file);
+    let is_itself = call.args.iter().any(|arg| {
+        let known = word(arg);
+        let blob = known.split_once(':').and_then(|(_, name)| from(name));
+        blob.is_some_and(|blob| normalise(&blob) == place)
+    });
+    if is_itself {
+        let path = Field::literal(&file.to_string_lossy());
+        call.discards(machine, "git show into the file itself", Discard::WorkTree(vec![path]));
     }
 }
 

@@ -288,6 +288,10 @@ impl Machine for Caller<'_, '_> {
         self.note(done);
     }
 
+    fn stdout_file(&self) -> Option<PathBuf> {
+        self.evaluator.stdout_file.clone()
+    }
+
     fn creates(&mut self, operand: &Field, base: Base) {
         if !self.goes_on() {
             return;

@@ -101,6 +101,8 @@ pub(crate) struct Evaluator<'w> {
     fds: Vec<(i32, Stdin)>,
     /// The redirections of the present command stay in force (`exec`).
     pub(crate) keep_fds: bool,
+    /// Where standard output of the present command goes, if it is a file that is written anew.
+    pub(crate) stdout_file: Option<PathBuf>,
     /// The submitted text held bytes that are not UTF-8.
     lossy: bool,
     /// The present command runs in a place that is thrown away after it.
@@ -198,6 +200,7 @@ impl<'w> Evaluator<'w> {
             forks: 0,
             fds: Vec::new(),
             keep_fds: false,
+            stdout_file: None,
             lossy: false,
             throwaway: false,
         }

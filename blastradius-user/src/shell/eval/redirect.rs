@@ -46,7 +46,12 @@ impl Evaluator<'_> {
         if held.output.is_some() {
             self.capture();
         }
+        let outer = self.stdout_file.clone();
+        if let Some(target) = &held.output {
+            self.stdout_file = target.as_ref().filter(|(_, append)| !append).map(|(path, _)| path.clone());
+        }
         let done = work(self);
+        self.stdout_file = outer;
         if let Some(target) = held.output {
             let written = self.captured();
             if let Some((path, append)) = target {
