@@ -79,13 +79,7 @@ fn run_input(
     let runs = match input {
         Input::Names(names) => {
             let each = Each { placeholder: Some("{}".to_owned()), names: Input::Names(names) };
-            let text = template.text.clone();
-            machine.run_text(
-                &text,
-                Dialect::Bash,
-                Vec::new(),
-                Surroundings { each: Some(each), ..surroundings },
-            );
+            machine.run_argv(template.argv(), Surroundings { each: Some(each), ..surroundings });
             return;
         }
         Input::Text(text) => match text.as_known() {
@@ -226,6 +220,18 @@ impl Template {
         Self { text }
     }
 
+    /// What runs, as an argv in which `{}` stands for each name: the words themselves, or a shell where they need one.
+    fn argv(&self) -> Vec<Field> {
+        let is_plain = |letter: char| !letter.is_control() && !"\"'`\\$&|;<>()*?[]#~!=".contains(letter);
+        match self.text.as_known().filter(|text| text.chars().all(is_plain)) {
+            Some(text) => text.split_whitespace().map(Field::literal).collect(),
+            None => {
+                let text = words::from_text(self.text.clone(), "(the template of parallel)");
+                vec![Field::literal("bash"), Field::literal("-c"), text]
+            }
+        }
+    }
+
     /// The text for one run. An argument is quoted, unless it is the command itself.
     fn filled(&self, arguments: &[Field]) -> Abstract {
         let is_command = self.text.as_known().as_deref() == Some("{}");
@@ -322,6 +328,24 @@ mod tests {
     fn a_dry_run_runs_nothing() {
         assert!(sourced("parallel --dry-run rm -rf ::: /").is_empty());
         assert!(sourced("parallel --version").is_empty());
+    }
+
+    #[test]
+    fn names_of_a_listing_are_arguments() {
+        let names = || {
+            let selection = crate::policy::effect::Selection::default();
+            Input::Names(vec![crate::programs::Selected { root: Field::literal("src"), selection }])
+        };
+        for (line, ran) in [
+            ("parallel rm -f", "rm -f {}"),
+            ("parallel -j4 rm -f {}", "rm -f {}"),
+            ("parallel 'gzip {} && rm {}'", "bash -c gzip {} && rm {}"),
+        ] {
+            let recorder = Recorder::default().stdin(names()).call(parallel, line);
+            assert_eq!(recorder.ran(), [ran]);
+            let each = recorder.argvs[0].surroundings.each.as_ref().expect("the names are handed on");
+            assert_eq!(each.placeholder.as_deref(), Some("{}"));
+        }
     }
 
     #[test]
