@@ -58,7 +58,6 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("micromamba", manage),
     ("gem", manage),
     ("bundle", manage),
-    ("composer", manage),
     ("rustup", manage),
     ("go", manage),
     ("dotnet", manage),

@@ -9,8 +9,9 @@ use crate::policy::effect::Base;
 use crate::programs::options::{Grammar, flag, optional, value};
 use crate::programs::verbs::word;
 use crate::programs::{Call, Dialect, Input, Machine, Program, Surroundings, acts, git, inline, packages};
-use crate::shell::value::{Abstract, Cause, Field};
+use crate::shell::value::{Abstract, Field};
 
+mod justfile;
 mod makefile;
 
 /// The programs of this family.
@@ -23,6 +24,10 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("pnpm", node_scripts),
     ("yarn", node_scripts),
     ("bun", node_scripts),
+    ("npm-run-all", npm_run_all),
+    ("run-s", npm_run_all),
+    ("run-p", npm_run_all),
+    ("composer", composer),
 ];
 
 /// The file `name` in the directory in which a program runs.
@@ -106,7 +111,7 @@ fn make(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
-/// just(1): the lines of a recipe that takes no parameters.
+/// just(1): the lines of the recipes that are asked for.
 fn just(call: &Call<'_>, machine: &mut dyn Machine) {
     static GRAMMAR: Grammar = Grammar::new(&[
         value("f", "justfile"),
@@ -128,49 +133,9 @@ fn just(call: &Call<'_>, machine: &mut dyn Machine) {
     let read = files.iter().find_map(|file| Some((file.clone(), machine.read_file(file)?)));
     let Some((file, text)) = read else { return };
     let Some(text) = text.as_known() else { return };
-    let wanted = parsed.operands.first().map(|operand| word(operand).into_owned());
-    for line in just_recipe(&text, wanted.as_deref()) {
+    for line in justfile::lines(&text, &parsed.operands, machine) {
         machine.run_text(&line, Dialect::Posix, Vec::new(), surroundings(&base, &file));
     }
-}
-
-/// The lines of a recipe, `{{…}}` being unknown; without a name, of the first.
-fn just_recipe(text: &str, wanted: Option<&str>) -> Vec<Abstract> {
-    let mut inside = false;
-    let mut done = false;
-    let mut lines = Vec::new();
-    for line in text.lines() {
-        if line.starts_with([' ', '\t']) {
-            if inside {
-                let line = line.trim_start().trim_start_matches(['@', '-']);
-                lines.push(with_unknown(line, "{{", "}}"));
-            }
-            continue;
-        }
-        if line.trim().is_empty() || line.starts_with('#') {
-            continue;
-        }
-        let head = line.split(':').next().unwrap_or_default();
-        let name = head.split_whitespace().next().unwrap_or_default().trim_start_matches('@');
-        let is_recipe = line.contains(':') && !line.contains(":=") && !line.starts_with("set ");
-        inside = is_recipe && !done && wanted.is_none_or(|wanted| wanted == name);
-        done |= inside && wanted.is_none();
-    }
-    lines
-}
-
-/// A text in which what stands between the marks is unknown.
-fn with_unknown(text: &str, open: &str, close: &str) -> Abstract {
-    let mut result = Abstract::default();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once(open) {
-        let (code, behind) = after.split_once(close).unwrap_or((after, ""));
-        result.push_text(before);
-        result.push(&Abstract::unknown(Cause::NotModelled(code.trim().into())));
-        rest = behind;
-    }
-    result.push_text(rest);
-    result
 }
 
 /// cargo-clean(1): the target directory goes; where it lies, options and variables say.
@@ -266,6 +231,13 @@ fn node_scripts(call: &Call<'_>, machine: &mut dyn Machine) {
         base = git::enter(&base, directory);
     }
     let Some((verb, rest)) = parsed.rest.split_first() else { return };
+    // npm reads its own options wherever they stand, up to `--`.
+    let own = rest.iter().take_while(|arg| word(arg) != "--").count();
+    let (rest, prefix) = if call.name == "npm" { without_prefix(rest, own) } else { (rest.to_vec(), None) };
+    if let Some(prefix) = prefix {
+        base = git::enter(&base, &prefix);
+    }
+    let rest = rest.as_slice();
     let verb = word(verb).into_owned();
     let (script, args) = match verb.as_str() {
         "run" | "run-script" | "rum" | "urn" => {
@@ -303,6 +275,125 @@ fn node_scripts(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
+/// The words without `--prefix DIR` among the first `own`, and that directory.
+fn without_prefix(words: &[Field], own: usize) -> (Vec<Field>, Option<Field>) {
+    let given = words[..own].iter().position(|arg| {
+        let known = word(arg);
+        known == "--prefix" || known == "-C" || known.starts_with("--prefix=")
+    });
+    let Some(at) = given else { return (words.to_vec(), None) };
+    let glued = word(&words[at]).starts_with("--prefix=");
+    let directory = if glued {
+        Some(crate::programs::words::without_prefix(&words[at], "--prefix=".len()))
+    } else {
+        words.get(at + 1).cloned()
+    };
+    let behind = words.get(at + if glued { 1 } else { 2 }..).unwrap_or_default();
+    ([&words[..at], behind].concat(), directory)
+}
+
+/// npm-run-all: each operand is a script, or a pattern of names with `*` for what holds no colon and `**` for anything.
+fn npm_run_all(call: &Call<'_>, machine: &mut dyn Machine) {
+    let base = machine.cwd();
+    let Some(scripts) = package_scripts(machine, &base) else { return };
+    for operand in call.args.iter().map(word).filter(|arg| !arg.starts_with('-')) {
+        // `'build -- --watch'`: a name, and what its script is given.
+        let pattern = operand.split_whitespace().next().unwrap_or_default();
+        let lead = pattern.split('*').next().unwrap_or_default();
+        let is_meant = |name: &str| {
+            if lead.len() == pattern.len() {
+                return name == pattern;
+            }
+            name.strip_prefix(lead).is_some_and(|rest| pattern.ends_with("**") || !rest.contains(':'))
+        };
+        for (name, _) in scripts.iter().filter(|(name, _)| is_meant(name)) {
+            run_script(machine, &base, name, &[]);
+        }
+    }
+}
+
+/// `composer run NAME`, `composer NAME`: the scripts of `composer.json`.
+fn composer(call: &Call<'_>, machine: &mut dyn Machine) {
+    let mut words = call.args.iter().map(word).filter(|arg| !arg.starts_with('-'));
+    let name = match words.next().as_deref() {
+        Some("run" | "run-script") => words.next().map(|name| name.into_owned()),
+        other => other.map(str::to_owned),
+    };
+    let base = machine.cwd();
+    let file = file_in(&base, "composer.json");
+    let text = file
+        .as_ref()
+        .and_then(|file| machine.read_file(file))
+        .and_then(|text| Some(text.as_known()?.into_owned()));
+    let project: Option<serde_json::Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+    let scripts = project.as_ref().and_then(|project| project.get("scripts"));
+    if let (Some(name), Some(file), Some(scripts)) = (name, file, scripts) {
+        let mut texts = Vec::new();
+        composer_texts(scripts, &name, &mut Vec::new(), &mut texts);
+        if !texts.is_empty() {
+            for text in texts {
+                machine.run_text(
+                    &Abstract::known(text),
+                    Dialect::Posix,
+                    Vec::new(),
+                    surroundings(&base, &file),
+                );
+            }
+            return;
+        }
+    }
+    packages::manage(call, machine);
+}
+
+/// The texts that a script of composer stands for. `@name` is another one, `@php` the interpreter, `Class::method` no text.
+fn composer_texts<'s>(
+    scripts: &'s serde_json::Value,
+    name: &'s str,
+    seen: &mut Vec<&'s str>,
+    texts: &mut Vec<&'s str>,
+) {
+    const MOST: usize = 100;
+    if seen.len() >= MOST || seen.contains(&name) {
+        return;
+    }
+    seen.push(name);
+    let lines = match scripts.get(name) {
+        Some(serde_json::Value::String(line)) => vec![line.as_str()],
+        Some(serde_json::Value::Array(lines)) => lines.iter().filter_map(serde_json::Value::as_str).collect(),
+        _ => return,
+    };
+    for line in lines {
+        match line.strip_prefix('@').map(|rest| (rest, rest.split(' ').next().unwrap_or_default())) {
+            Some((text, "php" | "composer")) => texts.push(text),
+            Some((_, "putenv")) => {}
+            Some((_, other)) => composer_texts(scripts, other, seen, texts),
+            None if line.contains("::") && !line.contains(' ') => {}
+            None => texts.push(line),
+        }
+    }
+}
+
+/// `deno task NAME`: the tasks of `deno.json`, else the scripts of `package.json`.
+pub(crate) fn deno_task(args: &[Field], machine: &mut dyn Machine) {
+    let Some(name) = args.iter().map(word).find(|arg| !arg.starts_with('-')) else { return };
+    let base = machine.cwd();
+    for file in ["deno.json", "deno.jsonc"].iter().filter_map(|name| file_in(&base, name)) {
+        let text = machine.read_file(&file).and_then(|text| Some(text.as_known()?.into_owned()));
+        let project: Option<serde_json::Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+        let task = project.as_ref().and_then(|project| project.get("tasks")?.get(&*name));
+        let text = task.and_then(|task| task.as_str().or_else(|| task.get("command")?.as_str()));
+        if let Some(text) = text {
+            return machine.run_text(
+                &Abstract::known(text),
+                Dialect::Posix,
+                Vec::new(),
+                surroundings(&base, &file),
+            );
+        }
+    }
+    run_script(machine, &base, &name, &[]);
+}
+
 /// Runs one script of `package.json`, without what runs before and after it.
 fn run_hook(machine: &mut dyn Machine, base: &Base, name: &str) {
     let Some(file) = file_in(base, "package.json") else { return };
@@ -316,8 +407,7 @@ fn run_hook(machine: &mut dyn Machine, base: &Base, name: &str) {
 /// Runs a script of `package.json`. Returns whether there is one.
 fn run_script(machine: &mut dyn Machine, base: &Base, name: &str, args: &[Field]) -> bool {
     let Some(file) = file_in(base, "package.json") else { return false };
-    let Some(text) = machine.read_file(&file) else { return false };
-    let Some(scripts) = text.as_known().and_then(|text| scripts_of(&text)) else { return false };
+    let Some(scripts) = package_scripts(machine, base) else { return false };
     let get = |name: &str| scripts.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
     if get(name).is_none() {
         return false;
@@ -333,6 +423,12 @@ fn run_script(machine: &mut dyn Machine, base: &Base, name: &str, args: &[Field]
         machine.run_text(&text, Dialect::Posix, Vec::new(), surroundings(base, &file));
     }
     true
+}
+
+/// The scripts of the `package.json` in a directory.
+fn package_scripts(machine: &mut dyn Machine, base: &Base) -> Option<Vec<(String, String)>> {
+    let file = file_in(base, "package.json")?;
+    scripts_of(&machine.read_file(&file)?.as_known()?)
 }
 
 /// An argument as a word of shell text.
@@ -402,6 +498,29 @@ mod tests {
     }
 
     #[test]
+    fn options_of_npm_stand_anywhere_and_other_runners_are_read() {
+        let scripts =
+            r#"{"scripts": {"wipe": "rm -rf out", "wipe:a": "rm a", "wipe:b": "rm b", "wipe:b:c": "rm c"}}"#;
+        let ran = |program: Program, line: &str| {
+            let recorder =
+                Recorder::default().file("sub/package.json", scripts).file("package.json", scripts).file(
+                    "composer.json",
+                    r#"{"scripts": {"clean": ["@wipe", "A::b", "@php x.php"], "wipe": "rm -rf out"}}"#,
+                );
+            recorder.call(program, line).sourced().into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(ran(node_scripts, "npm run wipe --prefix sub"), ["rm -rf out"]);
+        assert_eq!(ran(node_scripts, "npm run wipe --prefix=none"), [""; 0]);
+        assert_eq!(ran(node_scripts, "npm run wipe -- --prefix sub"), ["rm -rf out '--prefix' 'sub'"]);
+        assert_eq!(ran(npm_run_all, "npm-run-all -s wipe"), ["rm -rf out"]);
+        assert_eq!(ran(npm_run_all, "run-p 'wipe:*'"), ["rm a", "rm b"]);
+        assert_eq!(ran(npm_run_all, "run-s 'wipe:**'"), ["rm a", "rm b", "rm c"]);
+        assert_eq!(ran(composer, "composer run-script clean"), ["rm -rf out", "php x.php"]);
+        assert_eq!(ran(composer, "composer wipe"), ["rm -rf out"]);
+        assert_eq!(ran(composer, "composer install"), [""; 0]);
+    }
+
+    #[test]
     fn package_managers_still_manage() {
         assert_eq!(
             Recorder::default().call(node_scripts, "npm publish").told(),
@@ -415,7 +534,7 @@ mod tests {
     #[test]
     fn just_runs_the_lines_of_a_recipe() {
         assert_eq!(sourced(just, "just"), ["cargo build"]);
-        assert_eq!(sourced(just, "just clean"), ["rm -rf ? out"]);
+        assert_eq!(sourced(just, "just clean"), ["rm -rf x out"]);
         assert_eq!(sourced(just, "just --list"), [""; 0]);
     }
 

@@ -324,6 +324,15 @@ impl Reader<'_> {
                 let modules: Vec<Option<String>> = first.iter().map(Value::known).collect();
                 modules.into_iter().map(|module| self.module(module)).collect()
             }
+            Meaning::Member => {
+                let name = arguments.second().first().and_then(Value::known);
+                let of = |object: &Value| match (object, &name) {
+                    (Value::Object(path), Some(name)) => Value::Object(format!("{path}.{name}").into()),
+                    (other, Some(name)) => Value::Method(Box::new(other.clone()), name.as_str().into()),
+                    _ => Value::Unknown("an attribute".into()),
+                };
+                first.iter().map(of).collect()
+            }
             Meaning::EndsWith => {
                 for (tested, suffix) in first.iter().zip(arguments.second().iter().filter_map(Value::known)) {
                     self.narrow_to(tested, &suffix);

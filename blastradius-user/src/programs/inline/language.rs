@@ -80,6 +80,8 @@ pub(super) enum Meaning {
     Walk,
     /// It gives the module that its first argument names.
     Module,
+    /// It gives the member of its first argument that the second names.
+    Member,
     /// It gives the first of its arguments that is a list, or the argument: `sorted`, `list`.
     Elements,
     /// It gives a list of pairs of a number and an element.
@@ -153,6 +155,8 @@ pub(super) struct Language {
     pub(super) lines: bool,
     /// Objects whose members or keys are variables of the environment.
     pub(super) environment: &'static [&'static str],
+    /// Names for the file in which the code stands, and whether its directory is meant.
+    pub(super) own_place: &'static [(&'static str, bool)],
     /// The list of the script's arguments, and how many of its elements stand in front of the first.
     pub(super) arguments: &'static [(&'static str, usize)],
 }

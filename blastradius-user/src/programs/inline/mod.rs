@@ -12,6 +12,7 @@ mod reader;
 mod tables;
 mod value;
 
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use blastradius_common::RuleId;
@@ -20,6 +21,7 @@ use crate::programs::options::{Grammar, Parsed, flag, optional, value};
 use crate::programs::verbs::word;
 use crate::programs::{Call, Input, Machine, Program, Surroundings, acts, databases};
 use crate::shell::value::{Abstract, Field};
+use crate::shell::world::{Kind, Look};
 use language::Language;
 
 /// The programs of this family.
@@ -102,7 +104,17 @@ fn runs_file(file: &Field, language: &'static Language, args: &[Field], machine:
     if code.has_hole() && code.known_prefix().trim().is_empty() {
         return unknown_code(machine, "runs code that is known only at run time");
     }
-    reader::read(&code, language, args, Some(Rc::clone(&file.source)), machine);
+    // Behind a link, the code finds itself where that leads or where it stands, as it asks.
+    let is_file =
+        |path: &PathBuf| !matches!(machine.world().look(path), Look::Found(meta) if meta.kind == Kind::Link);
+    let place = acts::location(file, &machine.cwd()).filter(is_file);
+    reader::read(
+        &code,
+        language,
+        args,
+        Some(reader::Script { source: Rc::clone(&file.source), place }),
+        machine,
+    );
 }
 
 /// What follows the options: a script and its arguments, `-`, or nothing.
@@ -231,6 +243,7 @@ fn deno(call: &Call<'_>, machine: &mut dyn Machine) {
             }
         }
         "run" => runs_rest(parsed.rest, &tables::JAVASCRIPT, machine),
+        "task" => crate::programs::recipes::deno_task(rest, machine),
         _ => {}
     }
 }

@@ -5,6 +5,7 @@
 //! ways. What it does not model becomes unknown, never a wrong path.
 
 use std::collections::{HashMap, HashSet};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use blastradius_common::RuleId;
@@ -32,6 +33,14 @@ struct Scope {
     outside: usize,
 }
 
+/// The file in which code stands.
+pub(super) struct Script {
+    /// As it was named.
+    pub(super) source: Rc<str>,
+    /// Where it lies, if that is known.
+    pub(super) place: Option<PathBuf>,
+}
+
 /// The reader's state.
 pub(super) struct Reader<'a> {
     pub(super) language: &'static Language,
@@ -40,6 +49,8 @@ pub(super) struct Reader<'a> {
     pub(super) args: &'a [Field],
     /// The code stands in a file: only known targets count.
     pub(super) script: Option<Rc<str>>,
+    /// Where that file lies.
+    place: Option<PathBuf>,
     /// The working directory as the code has left it.
     pub(super) base: Base,
     /// Only learning: nothing is told.
@@ -91,9 +102,10 @@ pub(super) fn read(
     code: &Abstract,
     language: &'static Language,
     args: &[Field],
-    script: Option<Rc<str>>,
+    script: Option<Script>,
     machine: &mut dyn Machine,
 ) {
+    let (script, place) = script.map_or((None, None), |script| (Some(script.source), script.place));
     let (code, holes) = spelled(code);
     if code.len() > MAX_CODE {
         return too_long(&script, machine);
@@ -103,6 +115,7 @@ pub(super) fn read(
         language,
         args,
         script,
+        place,
         base: base.clone(),
         muted: true,
         printed: Some(Abstract::default()),
@@ -986,6 +999,11 @@ impl Reader<'_> {
             let items = std::iter::repeat_n(unknown, *skipped).chain(given).collect();
             return Some(Value::List(items));
         }
+        let is = |names: &[(&str, bool)]| names.iter().find(|(known, _)| *known == name).map(|(_, dir)| *dir);
+        if let (Some(place), Some(directory)) = (&self.place, is(self.language.own_place)) {
+            let place = if directory { place.parent().unwrap_or(place) } else { place };
+            return Some(Value::text(&place.to_string_lossy()));
+        }
         matches!(name, "os.sep" | "path.sep" | "File.SEPARATOR" | "DIRECTORY_SEPARATOR")
             .then(|| Value::text("/"))
     }
@@ -1284,6 +1302,13 @@ impl Reader<'_> {
                 None => vec![Value::Method(Box::new(value.clone()), Rc::clone(name))],
             },
             (Value::Path(path), "parent") => vec![Value::Path(super::calls::dirname(path))],
+            (Value::Path(path), "parents") => {
+                const HIGHEST: usize = 16;
+                let above = std::iter::successors(Some(super::calls::dirname(path)), |path| {
+                    Some(super::calls::dirname(path))
+                });
+                vec![Value::List(above.take(HIGHEST).map(|path| vec![Value::Path(path)]).collect())]
+            }
             (Value::Path(path), "name") => vec![super::calls::basename(&Value::Path(path.clone()))],
             // Entries of a scan: `entry.path`, `entry.name`.
             (Value::Below(below), "path") => {

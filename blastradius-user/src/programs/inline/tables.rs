@@ -28,6 +28,7 @@ const PLAIN: Language = Language {
     definition: "function",
     lines: true,
     environment: &[],
+    own_place: &[],
     arguments: &[],
 };
 
@@ -120,6 +121,7 @@ const PYTHON_FUNCTIONS: &[Row] = &[
     ("map", Meaning::MapCall),
     ("shlex.split", Meaning::Split),
     ("__import__", Meaning::Module),
+    ("getattr", Meaning::Member),
     ("importlib.import_module", Meaning::Module),
 ];
 
@@ -149,6 +151,7 @@ const PYTHON_METHODS: &[Row] = &[
 
 pub(super) static PYTHON: Language = Language {
     name: "python",
+    own_place: &[("__file__", false)],
     prefixed: true,
     functions: PYTHON_FUNCTIONS,
     methods: PYTHON_METHODS,
@@ -260,6 +263,12 @@ const JAVASCRIPT_FUNCTIONS: &[Row] = &[
 
 pub(super) static JAVASCRIPT: Language = Language {
     name: "javascript",
+    own_place: &[
+        ("__filename", false),
+        ("__dirname", true),
+        ("import.meta.filename", false),
+        ("import.meta.dirname", true),
+    ],
     line_comments: &["//"],
     block_comments: &[("/*", "*/")],
     quotes: &[('"', Interpolation::None), ('\'', Interpolation::None), ('`', Interpolation::DollarBraces)],
@@ -314,6 +323,7 @@ const PERL_FUNCTIONS: &[Row] = &[
 
 pub(super) static PERL: Language = Language {
     name: "perl",
+    own_place: &[("$0", false), ("__FILE__", false)],
     quotes: &[('"', Interpolation::Sigils), ('\'', Interpolation::None)],
     command_quote: Some('`'),
     quote_words: &["qq", "qw", "qx", "qr", "tr", "q", "m", "s", "y"],
@@ -409,6 +419,7 @@ const RUBY_FUNCTIONS: &[Row] = &[
 
 pub(super) static RUBY: Language = Language {
     name: "ruby",
+    own_place: &[("__FILE__", false), ("__dir__", true)],
     quotes: &[('"', Interpolation::HashBraces), ('\'', Interpolation::None)],
     command_quote: Some('`'),
     quote_words: &["%w", "%i", "%q", "%Q", "%x"],
@@ -471,6 +482,7 @@ const PHP_FUNCTIONS: &[Row] = &[
 
 pub(super) static PHP: Language = Language {
     name: "php",
+    own_place: &[("__FILE__", false), ("__DIR__", true)],
     line_comments: &["#", "//"],
     block_comments: &[("/*", "*/"), ("<?php", "\n"), ("?>", "<?php")],
     quotes: &[('"', Interpolation::Sigils), ('\'', Interpolation::None)],

@@ -67,6 +67,27 @@ fn python_deletes_what_its_literals_say() {
 }
 
 #[test]
+fn a_member_may_be_named_by_text() {
+    assert_eq!(python("import shutil\ngetattr(shutil, 'rmtree')('/etc')"), ["remove-tree /etc"]);
+    assert_eq!(python("import shutil\ngetattr(shutil, 'disk_usage')('/etc')"), [""; 0]);
+}
+
+#[test]
+fn code_in_a_file_knows_where_it_stands() {
+    let told = |program: &str, path: &str, code: &str| {
+        let family = PROGRAMS.iter().find(|(name, _)| *name == program).expect("a program of the family").1;
+        Recorder::default().file(path, code).call(family, &format!("{program} {path}")).told()
+    };
+    let python = "import shutil, pathlib\nshutil.rmtree(pathlib.Path(__file__).parents[1])";
+    assert_eq!(told("python3", "/srv/a/b/x.py", python), ["remove-tree /srv/a"]);
+    let node = "require('fs').rmSync(__dirname + '/out', {recursive: true})";
+    assert_eq!(told("node", "/srv/a/x.js", node), ["remove-tree /srv/a/out"]);
+    let linked = Recorder::default().file("/srv/x.py", python).link("/w/link.py", "/srv/x.py");
+    let family = PROGRAMS.iter().find(|(name, _)| *name == "python3").expect("a program of the family").1;
+    assert!(linked.call(family, "python3 /w/link.py").told().iter().all(|told| !told.contains("/w")));
+}
+
+#[test]
 fn python_walks_below_a_root() {
     let code = "import os\nfor root, dirs, files in os.walk('/x', topdown=False):\n    for f in files:\n        \
                 os.remove(os.path.join(root, f))\n    for d in dirs:\n        os.rmdir(os.path.join(root, d))\n";
