@@ -42,6 +42,7 @@ pub mod containers;
 pub mod databases;
 pub mod git;
 pub mod inline;
+pub mod keys;
 pub mod network;
 pub mod osascript;
 pub mod packages;
@@ -51,6 +52,7 @@ pub mod recipes;
 pub mod storage;
 pub mod sysconfig;
 mod verbs;
+pub mod versions;
 
 #[cfg(test)]
 pub mod testing;

@@ -38,6 +38,8 @@ const FAMILIES: &[&[(&str, Program)]] = &[
     super::posture::PROGRAMS,
     super::sysconfig::PROGRAMS,
     super::git::PROGRAMS,
+    super::keys::PROGRAMS,
+    super::versions::PROGRAMS,
     super::inline::PROGRAMS,
     super::network::PROGRAMS,
     super::osascript::PROGRAMS,
