@@ -57,6 +57,8 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("consul", verb),
     ("nomad", verb),
     ("etcdctl", verb),
+    ("nats", verb),
+    ("velero", verb),
     ("rabbitmqctl", verb),
     ("kafka-topics", verb),
     ("kafka-topics.sh", verb),
@@ -341,6 +343,20 @@ static TOOLS: &[Tool] = &[
         ],
     ),
     tool(
+        &["nats"],
+        &["-s", "--server", "--context", "--creds"],
+        &[
+            lost("stream|str|s rm|delete|del|purge", "deletes messages"),
+            lost("kv|object|obj rm|del|delete|purge", "deletes keys"),
+            lost("consumer|con|c rm|delete|del", RESOURCE),
+        ],
+    ),
+    tool(
+        &["velero"],
+        &["-n", "--namespace", "--kubeconfig"],
+        &[lost("backup|restore|schedule|backup-location delete", RESOURCE), lost("delete", RESOURCE)],
+    ),
+    tool(
         &["consul", "nomad", "etcdctl"],
         &["--endpoints", "-address", "-namespace", "--user"],
         &[
@@ -436,10 +452,12 @@ fn verb(call: &Call<'_>, machine: &mut dyn Machine) {
 /// `wrangler d1 execute DB --command SQL`, `--file FILE`.
 fn sql_of_d1(call: &Call<'_>, machine: &mut dyn Machine) {
     static GRAMMAR: Grammar = Grammar::new(&[
-        value("", "command|file|config|env|persist-to"),
-        value("c", ""),
-        value("e", ""),
-        flag("y", "yes|local|remote|json|preview"),
+        value("", "command"),
+        value("", "file"),
+        value("c", "config"),
+        value("e", "env"),
+        value("", "persist-to"),
+        flag("", "local"),
     ]);
     let parsed = GRAMMAR.read(call.args);
     let [d1, execute, database] = parsed.operands.as_slice() else { return };
@@ -516,6 +534,10 @@ mod tests {
             "gh repo delete a/b --yes",
             "gh api -X DELETE repos/a/b",
             "vault kv delete secret/x",
+            "wrangler d1 execute prod --remote --command 'drop table t'",
+            "wrangler d1 execute prod -y --command='drop table t'",
+            "nats stream rm x -f",
+            "velero backup delete x --confirm",
         ] {
             assert!(told(line).starts_with("[remote-resource default]"), "{line}: {}", told(line));
         }
@@ -539,6 +561,10 @@ mod tests {
     #[test]
     fn looking_is_harmless() {
         for line in [
+            "wrangler d1 execute prod --local --command 'drop table t'",
+            "wrangler d1 execute prod --remote --command 'select 1'",
+            "nats stream ls",
+            "velero backup create x",
             "aws s3 ls",
             "aws s3 rm s3://b --recursive --dryrun",
             "aws ec2 describe-instances",

@@ -3,7 +3,7 @@
 
 use blastradius_common::RuleId;
 
-use crate::programs::verbs::{self, Row, Tool, row};
+use crate::programs::verbs::{self, Row, Tool, harmless, row};
 use crate::programs::{Call, Machine, Program, Surroundings, words};
 use crate::programs::{Dialect, git};
 
@@ -67,6 +67,8 @@ static TOOLS: &[Tool] = &[
         &["p4"],
         &["-c", "-u", "-p", "-P", "-C", "-d"],
         &[
+            // What is open and not changed; what is no longer open and stays as it is.
+            harmless("revert").with(&["-a", "-k"]),
             lost("revert|clean", CHANGES),
             lost("sync", CHANGES).with(&["-f"]),
             lost("obliterate", COMMITS),
@@ -143,6 +145,7 @@ mod tests {
             "svn cleanup",
             "p4 sync",
             "p4 clean -n",
+            "p4 revert -a",
             "jj abandon @",
             "jj undo",
             "repo sync",
