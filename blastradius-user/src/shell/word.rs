@@ -172,7 +172,7 @@ impl Parser<'_> {
                     }
                     _ => self.dollar(false),
                 },
-                b'~' if tilde_now => self.tilde(assignment),
+                b'~' if tilde_now => self.tilde(),
                 byte @ (b'<' | b'>') if self.bytes().get(self.at + 1) == Some(&b'(') => {
                     let end = skip_paren(self.bytes(), self.at + 1, 0);
                     let code = code(within(self.src, self.at + 2..end, ')'), &self.src[self.at..end]);
@@ -285,11 +285,10 @@ impl Parser<'_> {
         self.push_part(Part::Command { code, quoted: in_double });
     }
 
-    /// A tilde prefix at the start of a word.
-    fn tilde(&mut self, assignment: bool) {
+    /// A tilde prefix at the start of a word. bash ends it at a colon in any word: `-v ~:/home`.
+    fn tilde(&mut self) {
         let rest = &self.src[self.at + 1..];
-        let end =
-            rest.bytes().position(|byte| byte == b'/' || (assignment && byte == b':')).unwrap_or(rest.len());
+        let end = rest.bytes().position(|byte| matches!(byte, b'/' | b':')).unwrap_or(rest.len());
         let user = &rest[..end];
         let valid = user
             .bytes()
