@@ -19,6 +19,7 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("make", make),
     ("gmake", make),
     ("just", just),
+    ("cmake", cmake),
     ("cargo", cargo),
     ("npm", node_scripts),
     ("pnpm", node_scripts),
@@ -135,6 +136,29 @@ fn just(call: &Call<'_>, machine: &mut dyn Machine) {
     let Some(text) = text.as_known() else { return };
     for line in justfile::lines(&text, &parsed.operands, machine) {
         machine.run_text(&line, Dialect::Posix, Vec::new(), surroundings(&base, &file));
+    }
+}
+
+/// cmake(1): `-E` stands in for the system's own tools.
+fn cmake(call: &Call<'_>, machine: &mut dyn Machine) {
+    const TOOLS: &[(&str, &[&str])] = &[
+        ("rm", &["rm"]),
+        ("remove", &["rm", "-f"]),
+        ("remove_directory", &["rm", "-rf"]),
+        ("rename", &["mv"]),
+        ("copy", &["cp"]),
+        ("copy_if_different", &["cp"]),
+        ("copy_directory", &["cp", "-rT"]),
+        ("tar", &["tar"]),
+        ("env", &["env"]),
+        ("time", &["time"]),
+        ("chdir", &["env", "-C"]),
+    ];
+    let [option, verb, args @ ..] = call.args else { return };
+    let tool = TOOLS.iter().find(|(name, _)| word(option) == "-E" && word(verb) == *name);
+    if let Some((_, argv)) = tool {
+        let argv = argv.iter().map(|name| Field::literal(name)).chain(args.iter().cloned()).collect();
+        machine.run_argv(argv, Surroundings::default());
     }
 }
 
@@ -529,6 +553,18 @@ mod tests {
         assert_eq!(Recorder::default().call(cargo, "cargo publish").told(), ["[outward-action default] "]);
         assert!(Recorder::default().call(node_scripts, "npm install").is_harmless());
         assert!(Recorder::default().call(node_scripts, "yarn add x").is_harmless());
+    }
+
+    #[test]
+    fn cmake_stands_in_for_the_tools_of_the_system() {
+        let ran = |line: &str| {
+            let recorder = Recorder::default().call(cmake, line);
+            recorder.ran().into_iter().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(ran("cmake -E remove_directory build"), ["rm -rf build"]);
+        assert_eq!(ran("cmake -E env X=1 rm x"), ["env X=1 rm x"]);
+        assert_eq!(ran("cmake -E touch x"), [""; 0]);
+        assert_eq!(ran("cmake --build build --target clean"), [""; 0]);
     }
 
     #[test]

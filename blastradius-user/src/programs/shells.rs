@@ -22,6 +22,8 @@ pub const PROGRAMS: &[(&str, Program)] = &[
     ("mksh", bash),
     ("oksh", bash),
     ("fish", bash),
+    ("csh", bash),
+    ("tcsh", bash),
     ("zsh", zsh),
 ];
 

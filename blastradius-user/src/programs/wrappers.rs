@@ -76,6 +76,9 @@ const fn wrapper(name: &'static str, grammar: Grammar) -> Wrapper {
     }
 }
 
+/// A shell that is given text with `-c`.
+const OTHER_SHELL: Grammar = Grammar::new(&[value("c", "command|commands")]);
+
 /// A wrapper whose options take no arguments, or only such as are glued to them with `=`.
 const fn plain(name: &'static str) -> Wrapper {
     wrapper(name, Grammar::new(&[]).exact())
@@ -315,6 +318,15 @@ const WRAPPERS: &[Wrapper] = &[
         flag("krsgi", "kill-others|kill-others-on-fail|raw|no-color|group|handle-input|timings|passthrough-arguments"),
     ]))
     .form(Form::Texts),
+    verb("cargo", &["watch"], Grammar::new(&[value("s", "shell"), value("xwiCE", "exec|watch|ignore|workdir|env|delay")]))
+        .form(Form::Option("shell")),
+    verb("pm2", &["start"], Grammar::new(&[value("nilo", "name|instances|interpreter|cwd|cron|max-memory-restart")]))
+        .form(Form::Texts),
+    // Shells whose language is not read, but simple commands are written in it as everywhere.
+    wrapper("nu", OTHER_SHELL).form(Form::Option("command")),
+    wrapper("xonsh", OTHER_SHELL).form(Form::Option("command")),
+    wrapper("elvish", OTHER_SHELL).form(Form::Option("command")),
+    wrapper("rc", OTHER_SHELL).form(Form::Option("command")),
     plain("chronic"),
     plain("cronic"),
     wrapper("ifne", Grammar::new(&[flag("n", "")])),

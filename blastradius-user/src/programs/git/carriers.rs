@@ -33,11 +33,14 @@ pub(crate) fn environment(call: &Git<'_>, machine: &mut dyn Machine) {
             continue;
         }
         let exported = if variable.is_empty() { None } else { machine.variable(variable) };
-        // git-var(1): what edits falls back to what every program's editor is.
-        let fallback = || {
-            let variables: &[&str] = if setting.ends_with(".editor") { &["VISUAL", "EDITOR"] } else { &[] };
-            variables.iter().find_map(|name| machine.variable(name)).filter(|text| !text.has_hole())
+        // git-var(1): what edits and what shows pages falls back to what every program's does.
+        let general: &[&str] = match *setting {
+            "core.editor" | "sequence.editor" => &["VISUAL", "EDITOR"],
+            "core.pager" => &["PAGER"],
+            _ => &[],
         };
+        let fallback =
+            || general.iter().find_map(|name| machine.variable(name)).filter(|text| !text.has_hole());
         let Some(text) = exported.or_else(|| call.setting(setting).cloned()).or_else(fallback) else {
             continue;
         };
