@@ -1,5 +1,9 @@
 //! Programs that make keys: a key that is made anew takes the old one's place, and what that one opened stays shut.
 
+use std::path::Path;
+
+use blastradius_common::{RuleId, Verdict};
+
 use crate::programs::options::{Grammar, flag, value};
 use crate::programs::verbs::word;
 use crate::programs::{Call, Machine, Program, acts};
@@ -48,10 +52,22 @@ fn ssh_keygen(call: &Call<'_>, machine: &mut dyn Machine) {
         // Where it cannot be told, ssh-keygen(1) itself asks before it writes over a key.
         match acts::named(machine, &file, &base) {
             acts::Named::Nothing => machine.creates(&file, base),
+            acts::Named::Object(_) if is_where_ssh_looks(&file) => acts::judged_thing(
+                machine,
+                RuleId::SecurityPosture,
+                Verdict::Confirm,
+                "makes a new key in the place of one that opens what it was made for",
+                file.source.to_string(),
+            ),
             acts::Named::Object(_) => acts::truncate(machine, &file),
             acts::Named::Unknown => {}
         }
     }
+}
+
+/// A key there is in use: to overwrite it is more than an edit of settings, which an agent may make.
+fn is_where_ssh_looks(key: &Field) -> bool {
+    key.as_known().is_some_and(|path| Path::new(&*path).parent().is_some_and(|dir| dir.ends_with(".ssh")))
 }
 
 /// `~/.ssh/id_KIND`, which it offers by itself.
@@ -68,17 +84,20 @@ mod tests {
     use crate::programs::testing::Recorder;
 
     fn told(line: &str) -> Vec<String> {
-        let recorder = Recorder::default().env("HOME", "/home/dev").file("/home/dev/.ssh/id_ed25519", "key");
-        recorder.call(ssh_keygen, line).told()
+        let recorder = Recorder::default().env("HOME", "/home/dev");
+        recorder
+            .file("/home/dev/.ssh/id_ed25519", "key")
+            .file("test_key", "key")
+            .call(ssh_keygen, line)
+            .told()
     }
 
     #[test]
     fn a_key_that_is_there_is_lost_to_a_new_one() {
-        assert_eq!(
-            told("ssh-keygen -q -f /home/dev/.ssh/id_ed25519 -N ''"),
-            ["truncate /home/dev/.ssh/id_ed25519"]
-        );
-        assert_eq!(told("ssh-keygen -t ed25519"), ["truncate /home/dev/.ssh/id_ed25519"]);
+        let asked = ["[security-posture confirm] /home/dev/.ssh/id_ed25519"];
+        assert_eq!(told("ssh-keygen -q -f /home/dev/.ssh/id_ed25519 -N ''"), asked);
+        assert_eq!(told("ssh-keygen -t ed25519"), ["[security-posture confirm] ~/.ssh/id_ed25519"]);
+        assert_eq!(told("ssh-keygen -t ed25519 -f test_key -N ''"), ["truncate test_key"]);
     }
 
     #[test]
