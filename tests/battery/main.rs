@@ -23,6 +23,7 @@ const LOST: &[(&str, &str)] = &[];
 
 /// Cases that are lost where nothing is kept, and why: each destroys what lies in scope, as an agent may.
 const LOST_WITHOUT_UNDO: &[(&str, &str)] = &[
+    ("inc-git-show-over-itself", "the shell empties the file in scope before git starts"),
     ("inc-mv-fails-rm-source", "one file of a directory in scope, by its name, after a move that failed"),
     ("inc-sed-i-empties", "an edit in scope; that no line matches is known only to sed"),
     ("inc-tar-over-populated", "files in scope are replaced by what an archive holds"),
