@@ -33,7 +33,7 @@ impl Member {
     pub const fn grant(self) -> u32 {
         let grant = self.traits >> Self::GRANT;
         let is_lent = grant / Self::LENT;
-        let is_git = self.traits / Self::GIT & 1;
+        let is_git = (self.traits / Self::GIT) & 1;
         let sleeps = is_lent & !is_git;
         grant & sleeps.wrapping_sub(1)
     }
