@@ -39,6 +39,22 @@ fn everything_that_an_object_has_comes_back_with_git_and_without() {
 }
 
 #[test]
+fn what_only_bears_the_name_of_something_built_comes_back() {
+    for ground in [Ground::with_git(), Ground::new()] {
+        ground.sh("mkdir -p papers/build papers/dist papers/tmp app/build && touch app/package.json
+            echo words >papers/build/thesis.txt; echo rows >papers/dist/data.db; echo idea >papers/tmp/note; echo 0.93 >papers/run.log
+            echo made >app/build/bundle.js");
+        let before = ground.picture();
+        let said = ground.session("rm -rf papers/build papers/dist papers/tmp papers/run.log app/build");
+        assert_eq!(said.code, Some(0), "{}", said.text);
+        assert!(lost(&before, &ground.picture()).len() > 4, "the loss must be real");
+        assert_eq!(ground.undo(&["--last", "--yes"]).code, Some(0));
+        let gone = lost(&before, &ground.picture());
+        assert!(!gone.is_empty() && gone.iter().all(|path| path.starts_with("app/build")), "{gone:?}");
+    }
+}
+
+#[test]
 fn a_file_that_was_overwritten_comes_back_and_the_undo_can_be_undone() {
     let ground = Ground::with_git();
     let before = ground.picture();

@@ -174,7 +174,8 @@ fn when(seconds: u64) -> String {
 
 fn line(store: &Store, header: &Header) -> String {
     let id = plan::shortest(store, &header.id);
-    let files = format!("{} files ({})", header.files, shown(header.bytes));
+    let noun = if header.files == 1 { "file" } else { "files" };
+    let files = format!("{} {noun} ({})", header.files, shown(header.bytes));
     let git = if header.repositories.is_empty() { "" } else { ", git state" };
     let missing = match header.gaps.len() {
         0 => String::new(),

@@ -126,7 +126,7 @@ impl Foothold {
 #[derive(Debug, thiserror::Error)]
 pub enum LadderError {
     /// No rung that was asked for is proved.
-    #[error("no protection could be proved here, so nothing was started{}", reasons(.0))]
+    #[error("no rung that was asked for could be proved here, so nothing was started{}", reasons(.0))]
     Nothing(Vec<PassedOver>),
     /// A `deny` line would not be enforced.
     #[error("{0}. To start all the same: --accept-unenforced")]

@@ -12,7 +12,7 @@ use super::object::is_kept_kind;
 use super::restore::LITTER;
 use super::tree::{Tree, Trees};
 use crate::policy::Policy;
-use crate::policy::judge::{is_rebuildable_directory, is_rebuildable_file};
+use crate::policy::judge::{is_surely_rebuildable_directory, is_surely_rebuildable_file};
 use crate::policy::worktree::WorkTree;
 use crate::shell::world::World;
 
@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
     pub fn is_in_rebuildable(&mut self, path: &Path) -> bool {
         let scope_root = |dir: &Path| self.policy.scope().roots.iter().any(|root| root.path == dir);
         let above = path.ancestors().take_while(|dir| !scope_root(dir));
-        let dirs: Vec<&Path> = above.filter(|dir| is_rebuildable_directory(self.world, dir)).collect();
+        let dirs: Vec<&Path> = above.filter(|dir| is_surely_rebuildable_directory(self.world, dir)).collect();
         dirs.iter().any(|dir| {
             let tree = self.trees.holding(self.world, dir);
             !tree.is_some_and(|tree| tree.tracks_below(dir))
@@ -172,7 +172,7 @@ impl<'a> Walk<'a> {
                 return false;
             }
         }
-        if !is_rebuildable_directory(self.world, directory) {
+        if !is_surely_rebuildable_directory(self.world, directory) {
             return true;
         }
         let tree = tree.and_then(|root| self.trees.at(self.world, root));
@@ -193,7 +193,7 @@ fn is_lost(tree: Option<&Tree>, name: &OsStr, path: &Path, meta: &Metadata) -> b
 
 fn comes_back(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    is_rebuildable_file(&name) || name.starts_with(LITTER)
+    is_surely_rebuildable_file(&name) || name.starts_with(LITTER)
 }
 
 #[cfg(test)]

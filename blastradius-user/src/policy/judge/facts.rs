@@ -84,6 +84,41 @@ const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
     (".stack-work", &[]),
 ];
 
+/// Of those, the names that people give to directories of their own, too.
+const COMMON_WORDS: &[&str] =
+    &["build", "dist", "coverage", "test-results", "tmp", "temp", ".tmp", "scratch", "logs"];
+
+/// What of the common words is made by a build, and the files one of which a directory holds that something is built in.
+const BUILT: &[&str] = &["build", "dist", "coverage", "test-results"];
+const BUILD_FILES: &[&str] = &[
+    "package.json",
+    "pyproject.toml",
+    "setup.py",
+    "setup.cfg",
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "CMakeLists.txt",
+    "meson.build",
+    "configure",
+    "Cargo.toml",
+    "go.mod",
+    "pom.xml",
+    "build.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "build.sbt",
+    "build.zig",
+    "pubspec.yaml",
+    "composer.json",
+    "Gemfile",
+    "Rakefile",
+    "mix.exs",
+    "*.csproj",
+    "*.cabal",
+    "*.gemspec",
+];
+
 /// Files that a tool makes again.
 const REBUILDABLE_FILES: &[&str] = &[
     "*.log",
@@ -128,15 +163,51 @@ pub(crate) fn is_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
     let Some((_, markers)) = REBUILDABLE_DIRECTORIES.iter().find(|(known, _)| *known == name) else {
         return name.ends_with(".egg-info");
     };
+    markers.is_empty() || markers.iter().any(|marker| is_marked(world, path, parent, marker))
+}
+
+/// Whether more than a name that people use, too, says that a tool rebuilds the directory: nobody is asked about a name, but
+/// what is lost without a copy is lost.
+pub(crate) fn is_surely_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
+    let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return false };
+    let name = name.to_string_lossy();
+    let is_built =
+        || BUILT.contains(&&*name) && BUILD_FILES.iter().any(|marker| is_marked(world, path, parent, marker));
+    is_rebuildable_directory(world, path) && (!COMMON_WORDS.contains(&&*name) || is_built())
+}
+
+/// Whether a marker is there: in the directory with a leading `./`, else next to it.
+fn is_marked(world: &dyn World, path: &Path, parent: &Path, marker: &str) -> bool {
     let there = |path: PathBuf| matches!(world.look(&path), crate::shell::world::Look::Found(_));
-    markers.is_empty()
-        || markers.iter().any(|marker| match marker.strip_prefix("./") {
-            Some(inside) => there(path.join(inside)),
-            None if marker.starts_with('*') => world.read_dir(parent, 256).is_some_and(|entries| {
-                entries.iter().any(|(entry, _)| matches(marker, &entry.to_string_lossy()))
-            }),
-            None => there(parent.join(marker)),
-        })
+    match marker.strip_prefix("./") {
+        Some(inside) => there(path.join(inside)),
+        None if marker.starts_with('*') => world.read_dir(parent, 256).is_some_and(|entries| {
+            entries.iter().any(|(entry, _)| matches(marker, &entry.to_string_lossy()))
+        }),
+        None => there(parent.join(marker)),
+    }
+}
+
+/// Of those, what people write or set aside themselves, too: records of a run, copies from before a change.
+const COMMON_FILES: &[&str] = &[
+    "*.log",
+    "*.tmp",
+    "*.temp",
+    "*.bak",
+    "*.orig",
+    "*~",
+    "*.lock",
+    "*.map",
+    "*.d",
+    "*.a",
+    "*.so",
+    "*.whl",
+    "nohup.out",
+];
+
+/// Whether no file of this name is a person's.
+pub(crate) fn is_surely_rebuildable_file(name: &str) -> bool {
+    is_rebuildable_file(name) && !COMMON_FILES.iter().any(|glob| matches(glob, name))
 }
 
 /// Whether a file's name is one that a tool makes again.
@@ -433,6 +504,31 @@ mod tests {
         assert!(is_rebuildable_directory(&world, Path::new("/q/target")));
         assert!(is_rebuildable_directory(&world, Path::new("/p/.pytest_cache")));
         assert!(!is_rebuildable_directory(&world, Path::new("/p/results")));
+    }
+
+    #[test]
+    fn a_name_that_people_use_too_is_surely_rebuildable_only_where_something_is_built() {
+        let world = MemoryWorld::new(Platform::Linux)
+            .dir("/thesis/build")
+            .dir("/app/build")
+            .dir("/app/tmp")
+            .file("/app/package.json", "")
+            .dir("/net/dist")
+            .file("/net/a.csproj", "");
+        for (path, name, surely) in [
+            ("/thesis/build", true, false),
+            ("/app/build", true, true),
+            ("/app/tmp", true, false),
+            ("/net/dist", true, true),
+            ("/thesis/node_modules", true, true),
+            ("/thesis/target", false, false),
+            ("/thesis/chapters", false, false),
+        ] {
+            assert_eq!(is_rebuildable_directory(&world, Path::new(path)), name, "{path}");
+            assert_eq!(is_surely_rebuildable_directory(&world, Path::new(path)), surely, "{path}");
+        }
+        assert!(is_surely_rebuildable_file("a.pyc") && is_rebuildable_file("run.log"));
+        assert!(!is_surely_rebuildable_file("run.log") && !is_surely_rebuildable_file("a.txt"));
     }
 
     #[test]

@@ -12,7 +12,9 @@ mod verdict;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use facts::{is_rebuildable_directory, is_rebuildable_file};
+pub(crate) use facts::{
+    is_rebuildable_directory, is_surely_rebuildable_directory, is_surely_rebuildable_file,
+};
 
 use std::path::PathBuf;
 
