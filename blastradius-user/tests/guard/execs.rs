@@ -101,7 +101,7 @@ fn without_its_supervisor_a_session_starts_nothing_and_stays_guarded() {
     let agent = "import os, sys
 print(os.getppid(), flush=True)
 sys.stdin.readline()
-for attempt in (lambda: os.execv('/bin/echo', ['echo', 'started']), lambda: getattr(os, 'un' + 'link')(os.environ['HO' + 'ME'] + '/photos/a.jpg')):
+for attempt in (lambda: os.execv('/bin/echo', ['echo', 'started']), lambda: next(getattr(os, name) for name in dir(os) if name.startswith('unl'))(os.environ['HO' + 'ME'] + '/photos/a.jpg')):
     try:
         attempt()
         print('passed', flush=True)

@@ -7,7 +7,7 @@ fn python_may_empty_the_project_and_not_the_home() {
     let ground = Ground::new();
     // Spelled so that no reader of the text could know: the rung alone must hold.
     let script = "import os, shutil
-rm = getattr(shutil, 'rm' + 'tree')
+rm = next(getattr(shutil, name) for name in dir(shutil) if name.startswith('rmt'))
 rm('src')
 rm(os.environ['HO' + 'ME'], ignore_errors=True)
 ";
