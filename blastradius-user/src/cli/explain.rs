@@ -39,6 +39,9 @@ fn explain(args: Args) -> Result<ExitCode> {
         anstream::println!("{step}");
     }
     anstream::println!("\nscope: {}", system.cwd().display());
+    if report.findings.is_empty() {
+        anstream::println!("verdict: {}", report.verdict.name());
+    }
     anstream::eprint!("{}", human::render(&report));
     Ok(exit::of_verdict(report.verdict))
 }

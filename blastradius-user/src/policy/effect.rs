@@ -8,6 +8,8 @@ use blastradius_common::{RuleId, Verdict};
 
 use crate::shell::value::Field;
 
+mod words;
+
 /// A destructive act on one file-system target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {

@@ -301,10 +301,8 @@ impl<'w> Evaluator<'w> {
 
     /// Records an effect of `program`.
     pub(crate) fn add_effect(&mut self, effect: Effect, program: &str) {
-        if let Some(trace) = self.trace.as_ref() {
-            let _ = trace;
-            let text = format!("{effect:?}");
-            self.step(What::Effect(text));
+        if self.trace.is_some() {
+            self.step(What::Effect(effect.to_string()));
         }
         let located = Located {
             effect,
