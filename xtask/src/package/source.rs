@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use super::{
     Package, Release,
@@ -25,16 +25,15 @@ pub(super) fn make(release: &Release) -> Result<Package> {
     tar::Archive::new(std::fs::File::open(&committed)?).unpack(&sources)?;
 
     // Both workspaces: the kernel side has a lock file of its own.
-    let mut vendor = cargo(&[
-        "vendor",
-        "--quiet",
-        "--locked",
-        "--versioned-dirs",
-        "--sync",
-        "blastradius-ebpf/Cargo.toml",
-    ]);
+    // Not quietly: cargo would keep the settings to itself that replace its registry.
+    let mut vendor =
+        cargo(&["vendor", "--locked", "--versioned-dirs", "--sync", "blastradius-ebpf/Cargo.toml"]);
     vendor.arg(sources.join(VENDOR));
     let replacement = proc::capture(&mut vendor)?;
+    ensure!(
+        replacement.contains(VENDOR),
+        "`cargo vendor` did not say how its crates take the registry's place"
+    );
     let mut tree = Tree::default();
     tree.add_below(&sources, "")?;
     let config = std::fs::read_to_string(sources.join(".cargo/config.toml")).unwrap_or_default();
