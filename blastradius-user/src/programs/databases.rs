@@ -628,9 +628,7 @@ mod tests {
     }
 
     fn with(line: &str, recorder: Recorder) -> Recorder {
-        let name = line.split(' ').next().unwrap_or_default();
-        let program = PROGRAMS.iter().find(|(known, _)| *known == name).expect("a program of the family").1;
-        recorder.call(program, line)
+        recorder.call_in(PROGRAMS, line)
     }
 
     #[test]

@@ -419,20 +419,16 @@ mod tests {
     use crate::programs::testing::Recorder;
 
     fn told(line: &str) -> String {
-        let name = line.split(' ').next().unwrap_or_default();
-        let program = PROGRAMS.iter().find(|(known, _)| *known == name).expect("a program of the family").1;
-        Recorder::default().call(program, line).told().join(" ")
+        Recorder::default().call_in(PROGRAMS, line).told().join(" ")
     }
 
     fn printed(line: &str, stdin: Option<&str>) -> Option<Input> {
-        let name = line.split(' ').next().unwrap_or_default();
-        let program = PROGRAMS.iter().find(|(known, _)| *known == name).expect("a program of the family").1;
         let recorder = Recorder::default();
         let recorder = match stdin {
             Some(text) => recorder.stdin(Input::Text(Abstract::known(text))),
             None => recorder,
         };
-        recorder.call(program, line).printed
+        recorder.call_in(PROGRAMS, line).printed
     }
 
     fn is_network(input: Option<Input>) -> bool {

@@ -319,7 +319,7 @@ fn without_prefix(words: &[Field], own: usize) -> (Vec<Field>, Option<Field>) {
 /// npm-run-all: each operand is a script, or a pattern of names with `*` for what holds no colon and `**` for anything.
 fn npm_run_all(call: &Call<'_>, machine: &mut dyn Machine) {
     let base = machine.cwd();
-    let Some(scripts) = package_scripts(machine, &base) else { return };
+    let Some((_, scripts)) = package_scripts(machine, &base) else { return };
     for operand in call.args.iter().map(word).filter(|arg| !arg.starts_with('-')) {
         // `'build -- --watch'`: a name, and what its script is given.
         let pattern = operand.split_whitespace().next().unwrap_or_default();
@@ -336,6 +336,14 @@ fn npm_run_all(call: &Call<'_>, machine: &mut dyn Machine) {
     }
 }
 
+/// A file of settings in a directory, and what it holds.
+fn json_in(machine: &mut dyn Machine, base: &Base, name: &str) -> Option<(Field, serde_json::Value)> {
+    let file = file_in(base, name)?;
+    let text = machine.read_file(&file)?;
+    let value = serde_json::from_str(&text.as_known()?).ok()?;
+    Some((file, value))
+}
+
 /// `composer run NAME`, `composer NAME`: the scripts of `composer.json`.
 fn composer(call: &Call<'_>, machine: &mut dyn Machine) {
     let mut words = call.args.iter().map(word).filter(|arg| !arg.starts_with('-'));
@@ -344,14 +352,9 @@ fn composer(call: &Call<'_>, machine: &mut dyn Machine) {
         other => other.map(str::to_owned),
     };
     let base = machine.cwd();
-    let file = file_in(&base, "composer.json");
-    let text = file
-        .as_ref()
-        .and_then(|file| machine.read_file(file))
-        .and_then(|text| Some(text.as_known()?.into_owned()));
-    let project: Option<serde_json::Value> = text.and_then(|text| serde_json::from_str(&text).ok());
-    let scripts = project.as_ref().and_then(|project| project.get("scripts"));
-    if let (Some(name), Some(file), Some(scripts)) = (name, file, scripts) {
+    let project = json_in(machine, &base, "composer.json");
+    let scripts = project.as_ref().and_then(|(file, project)| Some((file, project.get("scripts")?)));
+    if let (Some(name), Some((file, scripts))) = (name, scripts) {
         let mut texts = Vec::new();
         composer_texts(scripts, &name, &mut Vec::new(), &mut texts);
         if !texts.is_empty() {
@@ -360,7 +363,7 @@ fn composer(call: &Call<'_>, machine: &mut dyn Machine) {
                     &Abstract::known(text),
                     Dialect::Posix,
                     Vec::new(),
-                    surroundings(&base, &file),
+                    surroundings(&base, file),
                 );
             }
             return;
@@ -401,10 +404,9 @@ fn composer_texts<'s>(
 pub(crate) fn deno_task(args: &[Field], machine: &mut dyn Machine) {
     let Some(name) = args.iter().map(word).find(|arg| !arg.starts_with('-')) else { return };
     let base = machine.cwd();
-    for file in ["deno.json", "deno.jsonc"].iter().filter_map(|name| file_in(&base, name)) {
-        let text = machine.read_file(&file).and_then(|text| Some(text.as_known()?.into_owned()));
-        let project: Option<serde_json::Value> = text.and_then(|text| serde_json::from_str(&text).ok());
-        let task = project.as_ref().and_then(|project| project.get("tasks")?.get(&*name));
+    for file in ["deno.json", "deno.jsonc"] {
+        let Some((file, project)) = json_in(machine, &base, file) else { continue };
+        let task = project.get("tasks").and_then(|tasks| tasks.get(&*name));
         let text = task.and_then(|task| task.as_str().or_else(|| task.get("command")?.as_str()));
         if let Some(text) = text {
             return machine.run_text(
@@ -420,9 +422,7 @@ pub(crate) fn deno_task(args: &[Field], machine: &mut dyn Machine) {
 
 /// Runs one script of `package.json`, without what runs before and after it.
 fn run_hook(machine: &mut dyn Machine, base: &Base, name: &str) {
-    let Some(file) = file_in(base, "package.json") else { return };
-    let Some(text) = machine.read_file(&file) else { return };
-    let Some(scripts) = text.as_known().and_then(|text| scripts_of(&text)) else { return };
+    let Some((file, scripts)) = package_scripts(machine, base) else { return };
     for (_, script) in scripts.iter().filter(|(known, _)| known == name) {
         machine.run_text(&Abstract::known(script), Dialect::Posix, Vec::new(), surroundings(base, &file));
     }
@@ -430,8 +430,7 @@ fn run_hook(machine: &mut dyn Machine, base: &Base, name: &str) {
 
 /// Runs a script of `package.json`. Returns whether there is one.
 fn run_script(machine: &mut dyn Machine, base: &Base, name: &str, args: &[Field]) -> bool {
-    let Some(file) = file_in(base, "package.json") else { return false };
-    let Some(scripts) = package_scripts(machine, base) else { return false };
+    let Some((file, scripts)) = package_scripts(machine, base) else { return false };
     let get = |name: &str| scripts.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str());
     if get(name).is_none() {
         return false;
@@ -449,10 +448,13 @@ fn run_script(machine: &mut dyn Machine, base: &Base, name: &str, args: &[Field]
     true
 }
 
-/// The scripts of the `package.json` in a directory.
-fn package_scripts(machine: &mut dyn Machine, base: &Base) -> Option<Vec<(String, String)>> {
-    let file = file_in(base, "package.json")?;
-    scripts_of(&machine.read_file(&file)?.as_known()?)
+/// The `package.json` in a directory, and its scripts.
+fn package_scripts(machine: &mut dyn Machine, base: &Base) -> Option<(Field, Vec<(String, String)>)> {
+    let (file, package) = json_in(machine, base, "package.json")?;
+    let scripts = package.get("scripts")?.as_object()?;
+    let text =
+        |(name, script): (&String, &serde_json::Value)| Some((name.clone(), script.as_str()?.to_owned()));
+    Some((file, scripts.iter().filter_map(text).collect()))
 }
 
 /// An argument as a word of shell text.
@@ -466,15 +468,6 @@ fn quoted(arg: &Field) -> Abstract {
             text
         }
     }
-}
-
-/// The scripts of a `package.json`.
-fn scripts_of(text: &str) -> Option<Vec<(String, String)>> {
-    let package: serde_json::Value = serde_json::from_str(text).ok()?;
-    let scripts = package.get("scripts")?.as_object()?;
-    let text =
-        |(name, script): (&String, &serde_json::Value)| Some((name.clone(), script.as_str()?.to_owned()));
-    Some(scripts.iter().filter_map(text).collect())
 }
 
 #[cfg(test)]

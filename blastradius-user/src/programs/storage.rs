@@ -840,9 +840,7 @@ mod tests {
     use crate::programs::testing::Recorder;
 
     fn told(line: &str) -> Vec<String> {
-        let name = line.split(' ').next().unwrap_or_default();
-        let program = PROGRAMS.iter().find(|(known, _)| *known == name).expect("a program of the family").1;
-        Recorder::default().call(program, line).told()
+        Recorder::default().call_in(PROGRAMS, line).told()
     }
 
     #[track_caller]

@@ -89,6 +89,13 @@ impl Recorder {
         self
     }
 
+    /// Calls the program of the family that the command line names.
+    pub fn call_in(self, family: &[(&str, Program)], line: &str) -> Self {
+        let name = line.split(' ').next().unwrap_or_default();
+        let program = family.iter().find(|(known, _)| *known == name).expect("a program of the family").1;
+        self.call(program, line)
+    }
+
     /// The effects in the short form of [`tell`].
     pub fn told(&self) -> Vec<String> {
         self.effects.iter().map(tell).collect()

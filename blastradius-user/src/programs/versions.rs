@@ -110,9 +110,7 @@ mod tests {
     use crate::programs::testing::Recorder;
 
     fn call(line: &str) -> Recorder {
-        let name = line.split(' ').next().unwrap_or_default();
-        let program = PROGRAMS.iter().find(|(known, _)| *known == name).expect("a program of the family").1;
-        Recorder::default().call(program, line)
+        Recorder::default().call_in(PROGRAMS, line)
     }
 
     #[test]

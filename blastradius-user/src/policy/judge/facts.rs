@@ -85,10 +85,9 @@ const REBUILDABLE_DIRECTORIES: &[(&str, &[&str])] = &[
 ];
 
 /// Of those, the names that people give to directories of their own, too.
-const COMMON_WORDS: &[&str] =
-    &["build", "dist", "coverage", "test-results", "tmp", "temp", ".tmp", "scratch", "logs"];
+const COMMON_WORDS: &[&str] = &["tmp", "temp", ".tmp", "scratch", "logs"];
 
-/// What of the common words is made by a build, and the files one of which a directory holds that something is built in.
+/// The names that a build gives, and people do; and the files one of which a directory holds that something is built in.
 const BUILT: &[&str] = &["build", "dist", "coverage", "test-results"];
 const BUILD_FILES: &[&str] = &[
     "package.json",
@@ -171,9 +170,12 @@ pub(crate) fn is_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
 pub(crate) fn is_surely_rebuildable_directory(world: &dyn World, path: &Path) -> bool {
     let (Some(name), Some(parent)) = (path.file_name(), path.parent()) else { return false };
     let name = name.to_string_lossy();
-    let is_built =
-        || BUILT.contains(&&*name) && BUILD_FILES.iter().any(|marker| is_marked(world, path, parent, marker));
-    is_rebuildable_directory(world, path) && (!COMMON_WORDS.contains(&&*name) || is_built())
+    let is_no_persons = if BUILT.contains(&&*name) {
+        BUILD_FILES.iter().any(|marker| is_marked(world, path, parent, marker))
+    } else {
+        !COMMON_WORDS.contains(&&*name)
+    };
+    is_no_persons && is_rebuildable_directory(world, path)
 }
 
 /// Whether a marker is there: in the directory with a leading `./`, else next to it.
