@@ -565,11 +565,10 @@ pub fn current_mount_namespace() -> u64 {
     }
 }
 
-/// The running thread and its process, as the initial pid namespace numbers them.
+/// The process of the running thread, as the initial pid namespace numbers it.
 #[inline(always)]
-pub fn current_pids() -> (u32, u32) {
-    let both = bpf_get_current_pid_tgid();
-    (both as u32, (both >> 32) as u32)
+pub fn current_process() -> u32 {
+    (bpf_get_current_pid_tgid() >> 32) as u32
 }
 
 /// The pid namespace that the running task lives in.

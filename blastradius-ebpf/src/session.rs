@@ -102,7 +102,7 @@ pub fn enrol(ctx: &RawTracePointContext) -> i32 {
                 (*common).pids = kernel::current_pid_namespace();
             }
         }
-        SUPERVISORS.insert(&kernel::current_pids().1, &1u32, 0)
+        SUPERVISORS.insert(&kernel::current_process(), &1u32, 0)
     } else if request == Request::Probe as u64 {
         grant::prepare(task, word)
     } else if request == Request::Disarm as u64 {
